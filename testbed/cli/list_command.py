@@ -1,0 +1,62 @@
+"""`testbed list plants|scenarios|estimators|…`."""
+
+from __future__ import annotations
+
+import json as json_module
+from typing import Annotated, Any
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+
+def list_plugins(
+    kind: Annotated[
+        str,
+        typer.Argument(
+            help="plants, scenarios, estimators, regressors, forgetting, noises, metrics, "
+            "excitations or controllers."
+        ),
+    ],
+    everything: Annotated[
+        bool, typer.Option("--all", help="Also those that only serve comparison.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+) -> int:
+    """List what there is of a kind, with a line on each."""
+    rows = find_rows(kind, everything)
+    if json:
+        typer.echo(json_module.dumps(rows, ensure_ascii=False, indent=1))
+        return 0
+    table = Table(box=box.SIMPLE)
+    claims = any("claims" in row for row in rows)
+    for column in ("name", "summary", *(["claims"] if claims else [])):
+        table.add_column(column, overflow="fold", no_wrap=column == "name")
+    for row in rows:
+        extra = [", ".join(row.get("claims", []))] if claims else []
+        table.add_row(row["name"], escape(row["summary"]), *extra)
+    Console().print(table)
+    return 0
+
+
+def find_rows(kind: str, everything: bool) -> list[dict[str, Any]]:
+    """The rows of `testbed list`."""
+    from testbed.core.errors import UnknownName
+    from testbed.core.registry import KINDS
+    from testbed.core.resources import scenario_names
+
+    if kind == "scenarios":
+        return [_scenario_row(name) for name in scenario_names()]
+    if kind not in KINDS:
+        raise UnknownName("kind", kind, [*KINDS, "scenarios"])
+    entries = KINDS[kind].all().values()
+    rows = [e.as_dict() for e in entries if everything or "reference" not in e.tags]
+    return sorted(rows, key=lambda row: str(row["name"]))
+
+
+def _scenario_row(name: str) -> dict[str, Any]:
+    from testbed.harness import Scenario
+
+    return {"name": name, "summary": Scenario.load(name).model.title, "source": "testbed"}

@@ -1,0 +1,82 @@
+"""`testbed run SCENARIO`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from testbed.cli.console import complain, progress
+from testbed.cli.scorecard import show_scorecard
+
+
+def run_scenario(
+    scenario: Annotated[str, typer.Argument(help="A shipped scenario's name or a TOML file.")],
+    seed: Annotated[int | None, typer.Option(help="Overrides the scenario's seed.")] = None,
+    estimator: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Adds one: NAME or file.py:Class, then :key=value,… "
+            "(rls:forgetting.use=exponential,forgetting.tau=0.5)."
+        ),
+    ] = None,
+    only: Annotated[bool, typer.Option("--only", help="Only those given by --estimator.")] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for result.json, history.npz and log.npz.")
+    ] = None,
+    record: Annotated[Path | None, typer.Option(help="Write the log to this .npz file.")] = None,
+    trust_plugins: Annotated[
+        bool, typer.Option("--trust-plugins", help="Let plugin files named in the scenario run.")
+    ] = False,
+    plugin_timeout: Annotated[
+        float, typer.Option(help="Seconds after which a plugin call counts as hung.")
+    ] = 60.0,
+    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+) -> int:
+    """Run a scenario, score its estimators, and print the scorecard."""
+    from testbed.core.errors import BadInput
+    from testbed.harness import Scenario, run
+
+    scene = Scenario.load(scenario)
+    if only and not estimator:
+        raise BadInput("--only keeps the estimators given by --estimator: name at least one")
+    with progress(scene.model.title) as show:
+        result = run(
+            scene,
+            seed=seed,
+            estimators=estimator or [],
+            only=only,
+            out=out,
+            record=record,
+            trust_plugins=trust_plugins,
+            plugin_timeout=plugin_timeout,
+            progress=show,
+        )
+    if json:
+        typer.echo(result.json())
+    else:
+        show_scorecard(result.scorecard)
+        for path in [p for p in (out, record) if p is not None]:
+            typer.echo(f"Written to {path}")
+    for name, row in result.scorecard["estimators"].items():
+        if row["failed"]:
+            complain(f"estimator {name!r} failed: {row['failed']}")
+    for rule in result.scorecard["accept"]:
+        if not rule["passed"]:
+            complain(f"accept rule failed: {describe(rule)}")
+    if result.scorecard["stopped"]:
+        complain(result.scorecard["stopped"])
+    return 0 if result.passed else 1
+
+
+def describe(row: dict) -> str:  # type: ignore[type-arg]
+    """An accept rule and its value, in words."""
+    rule, value = row["rule"], row["value"]
+    bounds = [
+        f"{word} {rule[key]:g}"
+        for key, word in (("max", "at most"), ("min", "at least"))
+        if key in rule
+    ]
+    got = "none" if value is None else f"{value:.4g}"
+    return f"{rule['metric']} of {rule['estimator']} must be {' and '.join(bounds)}, got {got}"

@@ -1,0 +1,1 @@
+"""What everything else is built of: types, protocols, registry, errors, seeds."""

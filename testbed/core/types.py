@@ -1,0 +1,178 @@
+"""What flows through the one loop: samples in, equations across, estimates out.
+
+θ is laid out as 10 parameters a body, `[m, hx, hy, hz, Ixx, Iyy, Izz, Ixy, Iyz, Ixz]` about
+the body-frame origin with h = m c, body after body, then the extra parameters (viscous
+friction a joint, Coulomb friction a joint, offsets).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from testbed.core.errors import BadInput
+from testbed.core.signals import Array, Signals
+
+PARAMETERS = ("m", "hx", "hy", "hz", "Ixx", "Iyy", "Izz", "Ixy", "Iyz", "Ixz")
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """What the sensors say at one instant: all an estimator may ever see.
+
+    Args:
+        t: Time in seconds.
+        groups: Signal group → channel → array. `measured` is always there; a planned
+            trajectory is `reference`.
+        segment: Which motion or log the sample is from.
+    """
+
+    t: float
+    groups: Mapping[str, Signals]
+    segment: int = 0
+
+    def __getitem__(self, group: str) -> Signals:
+        """The group's signals, e.g. `sample["measured"]["gyro"]`."""
+        return self.groups[group]
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """The parameters at this instant and the clean channels. Reaches the scores only."""
+
+    theta: Array  # (p,)
+    clean: Signals
+
+
+@dataclass(frozen=True, slots=True)
+class Equation:
+    """Linear measurement rows A θ = b + noise at one instant.
+
+    Args:
+        t: Time in seconds.
+        A: Regressor (k, p).
+        b: Measurement (k,).
+        cov: Covariance of the noise of b (k, k); None means identity.
+        column_cov: Mean over the cov-whitened rows of E[δδᵀ], δ the error of a row of
+            [A | b]: (p + 1, p + 1); a zero row marks an error-free column.
+        segment: Which motion or log the rows are from.
+        whitener: cov^(−½) (k, k), where whoever made the equation has it already.
+    """
+
+    t: float
+    A: Array
+    b: Array
+    cov: Array | None = None
+    column_cov: Array | None = None
+    segment: int = 0
+    whitener: Array | None = None
+
+    def __post_init__(self) -> None:
+        if self.A.ndim != 2 or self.b.shape != (self.A.shape[0],):
+            raise BadInput(
+                f"an equation needs A of shape (k, p) and b of shape (k,), "
+                f"got {self.A.shape} and {self.b.shape}"
+            )
+
+    def whitened(self) -> tuple[Array, Array]:
+        """The rows scaled to unit noise: L⁻¹A and L⁻¹b with L Lᵀ = cov."""
+        W = self.whitener
+        if W is None:
+            if self.cov is None:
+                return self.A, self.b
+            W = whitener(self.cov)
+        return W @ self.A, W @ self.b
+
+
+def whitener(cov: Array) -> Array:
+    """L⁻¹ with L Lᵀ = cov, so that L⁻¹ noise has unit covariance. Shape (k, k)."""
+    try:
+        return np.linalg.inv(np.linalg.cholesky(cov))
+    except np.linalg.LinAlgError:
+        raise BadInput("the covariance of an equation must be positive definite") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What an estimator returns.
+
+    Args:
+        theta: Parameters (p,), in the layout of the problem.
+        cov: Covariance (p, p), or a function that works it out when somebody asks.
+        info: Whatever else it has to say. Shared keys: `change`, `fallback`, `skipped`,
+            `iterations`, `margin`, `gap`.
+    """
+
+    theta: Array
+    cov: Array | Callable[[], Array] | None = None
+    info: Mapping[str, Any] = field(default_factory=dict)
+
+    def covariance(self) -> Array | None:
+        """The covariance (p, p) as an array, or None where the estimator gives none."""
+        return self.cov() if callable(self.cov) else self.cov
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What an estimator is told at reset. Nothing of it comes from the truth.
+
+    Args:
+        prior: Parameters before any data, flat (10·bodies + extra,).
+        dt: Time between samples in seconds.
+        bodies: Names of the bodies; their number is inferred from `prior` when left out.
+        extra: Names of the extra parameters, or how many there are.
+        prior_cov: Covariance of prior − truth as declared (p, p), or None.
+        scale: Typical size of each parameter (p,); ones when left out.
+        lower: Lower bounds (p,), −inf where there are none.
+        upper: Upper bounds (p,).
+        noise: Declared standard deviation of each measured channel.
+        rng: The estimator's own random stream.
+    """
+
+    prior: Array
+    dt: float = 1e-3
+    bodies: Sequence[str] = ()
+    extra: Sequence[str] | int = ()
+    prior_cov: Array | None = None
+    scale: Array | None = None
+    lower: Array | None = None
+    upper: Array | None = None
+    noise: Mapping[str, Array] = field(default_factory=dict)
+    rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
+
+    def __post_init__(self) -> None:
+        def put(name: str, value: object) -> None:
+            object.__setattr__(self, name, value)
+
+        prior = np.array(self.prior, dtype=float)
+        if prior.ndim != 1:
+            raise BadInput(f"prior must be flat, (10·bodies + extra,), got shape {prior.shape}")
+        extra = (
+            tuple(f"extra{i}" for i in range(self.extra))
+            if isinstance(self.extra, int)
+            else tuple(self.extra)
+        )
+        inertial = prior.size - len(extra)
+        bodies = tuple(self.bodies) or tuple(f"body{i}" for i in range(inertial // 10))
+        if inertial != 10 * len(bodies):
+            raise BadInput(
+                f"prior has {prior.size} entries, but {len(bodies)} bodies and {len(extra)} "
+                f"extra parameters need {10 * len(bodies) + len(extra)}"
+            )
+        put("prior", prior)
+        put("extra", extra)
+        put("bodies", bodies)
+        for name, default in (("scale", 1.0), ("lower", -np.inf), ("upper", np.inf)):
+            value = getattr(self, name)
+            value = np.full(prior.size, default) if value is None else np.array(value, float)
+            if value.shape != prior.shape:
+                raise BadInput(f"{name} must have shape {prior.shape}, got {value.shape}")
+            put(name, value)
+
+    @property
+    def size(self) -> int:
+        """Number of parameters p."""
+        return int(self.prior.size)

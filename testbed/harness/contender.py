@@ -1,0 +1,164 @@
+"""One estimator in the loop: guarded, timed and scored.
+
+Whatever a plugin does (raise, hang, return rubbish), it is marked failed with the reason and the
+others go on. Its scores up to then are kept.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from testbed.core.errors import BadInput, TestbedError
+from testbed.core.signals import Array
+from testbed.core.types import Equation, Estimate, Problem, Sample
+from testbed.harness.history import History
+from testbed.harness.ports import Port
+from testbed.harness.watchdog import PluginTimeout, Watchdog
+from testbed.scores import Tally
+
+_SHARED = ("change", "fallback", "skipped", "iterations", "margin", "gap")
+
+
+class Contender:
+    """An estimator, its ports, and what it has achieved so far.
+
+    Args:
+        name: In results.
+        estimator: The plugin.
+        ports: What it asks for, the first equation being the one it is scored on.
+    """
+
+    def __init__(self, name: str, estimator: Any, ports: list[Port]) -> None:
+        for method in ("reset", "update"):
+            if not callable(getattr(estimator, method, None)):
+                raise BadInput(f"estimator {name!r} has no method {method}()")
+        self.name, self.estimator, self.ports = name, estimator, ports
+        self._required = [(p.name, p.key) for p in ports if not p.optional]
+        self._optional = [(p.name, p.key) for p in ports if p.optional]
+        scored = [p.key for p in ports if p.key != "sample"]
+        self.scored_key = scored[0] if scored else None
+
+    def reset(self, problem: Problem, tally: Tally, history: History) -> None:
+        """Start anew; an estimator that cannot be reset is bad input."""
+        try:
+            self.estimator.reset(problem)
+        except TestbedError:
+            raise
+        except Exception as error:
+            raise BadInput(
+                f"estimator {self.name!r} cannot be reset: {type(error).__name__}: {error}"
+            ) from error
+        self.failed: str | None = None
+        self.theta: Array = problem.prior.copy()
+        self.estimate: Estimate | None = None
+        self.tally, self.history = tally, history
+        self.info: dict[str, Any] = {"updates": 0}
+        self.solve_ms: float | None = None
+
+    def gather(self, equations: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The keywords of this sample's update; None while a required port is missing."""
+        ports = {}
+        for name, key in self._required:
+            value = equations[key]
+            if value is None:
+                return None
+            ports[name] = value
+        for name, key in self._optional:
+            value = equations[key]
+            if value is not None:
+                ports[name] = value
+        return ports
+
+    def step(
+        self, sample: Sample, equations: Mapping[str, Any], truth: Array | None, dog: Watchdog
+    ) -> None:
+        """Predict, update, check, score."""
+        ports = self.gather(equations)
+        innovation: Array | None = None
+        cpu = wall = 0
+        if ports is not None:
+            scored = equations.get(self.scored_key) if self.scored_key else None
+            if isinstance(scored, Equation):
+                innovation = scored.b - scored.A @ self.theta
+                self.tally.innovate(innovation)
+            dog.arm()
+            try:
+                start_wall, start_cpu = time.perf_counter_ns(), time.thread_time_ns()
+                estimate = self.estimator.update(**ports)
+                cpu = time.thread_time_ns() - start_cpu
+                wall = time.perf_counter_ns() - start_wall
+                dog.disarm()
+                self._accept(estimate)
+            except KeyboardInterrupt:
+                raise
+            except PluginTimeout:
+                self._fail(f"hung: update took longer than {dog.seconds:g} s", sample.t)
+            except BaseException as error:  # a plugin may call exit() or raise anything
+                self._fail(f"{type(error).__name__}: {error}", sample.t)
+            finally:
+                dog.disarm()
+            if self.failed:
+                return
+            self.info["updates"] += 1
+        self.tally.step(self.theta, truth)
+        self.history.add(self.theta, innovation, cpu, wall)
+
+    def solve(self, dog: Watchdog) -> None:
+        """Let a batch estimator finish, timed apart."""
+        solve = getattr(self.estimator, "solve", None)
+        if self.failed or not callable(solve):
+            return
+        start = time.perf_counter_ns()
+        dog.arm()
+        try:
+            estimate = solve()
+            dog.disarm()
+            self.solve_ms = (time.perf_counter_ns() - start) / 1e6
+            if estimate is not None:
+                self._accept(estimate)
+                self.tally.theta = self.theta
+                self.history.replace_last(self.theta)
+        except KeyboardInterrupt:
+            raise
+        except PluginTimeout:
+            self._fail(f"hung: solve took longer than {dog.seconds:g} s", None)
+        except BaseException as error:
+            self._fail(f"{type(error).__name__}: {error}", None)
+        finally:
+            dog.disarm()
+
+    def _accept(self, estimate: Any) -> None:
+        """Check what came back: type, shape, finiteness."""
+        if not isinstance(estimate, Estimate):
+            raise TypeError(f"update must return an Estimate, got {type(estimate).__name__}")
+        theta = np.asarray(estimate.theta, dtype=float)
+        if theta.shape != self.theta.shape:
+            raise ValueError(f"theta must have shape {self.theta.shape}, got {theta.shape}")
+        if not math.isfinite(np.dot(theta, theta)) and not np.all(np.isfinite(theta)):
+            raise ValueError("theta is not finite")
+        # A copy: a plugin that returns a view of its state must not rewrite the past.
+        self.theta, self.estimate = theta.copy(), estimate
+        if estimate.info:
+            self._note(estimate.info)
+
+    def _note(self, info: Mapping[str, Any]) -> None:
+        """Count flags and sum up numbers of the shared keys."""
+        for key in _SHARED:
+            value = info.get(key)
+            if value is None or value is False:
+                continue
+            if key in ("change", "fallback", "skipped"):
+                self.info[key] = self.info.get(key, 0) + 1
+            elif isinstance(value, int | float | np.number):
+                kind, pick = ("max", max) if key == "iterations" else ("min", min)
+                name = f"{key}_{kind}"
+                self.info[name] = pick(self.info.get(name, float(value)), float(value))
+
+    def _fail(self, reason: str, t: float | None) -> None:
+        when = "" if t is None else f" (at t = {t:g} s)"
+        self.failed = " ".join(reason.split()) + when

@@ -1,0 +1,157 @@
+"""The one step that everything loops over: run, replay, sweeps, environments.
+
+    sample, truth = session.reset(seed)
+    for _ in range(steps):
+        sample, truth = session.step()
+
+Each step: the source's next sample → every equation that anybody asked for, once → each
+estimator predicts, updates and is scored. Estimators get equations and samples; truth goes to the
+scores only.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from testbed.core.protocols import Rig, Source
+from testbed.core.seeding import Streams
+from testbed.core.signals import Array
+from testbed.core.types import Equation, Estimate, Sample, Truth
+from testbed.harness.contender import Contender
+from testbed.harness.history import Column, History
+from testbed.harness.ports import make_regressor, read_ports
+from testbed.harness.problem import make_problem
+from testbed.harness.watchdog import Watchdog
+from testbed.scores import Tally
+
+
+class Session:
+    """A source, the estimators on it, and their scores.
+
+    Args:
+        source: Where samples come from.
+        estimators: Name → estimator.
+        inputs: Name → ports, where a scenario overrides an estimator's own.
+        regressors: The scenario's own regressor instances, by name.
+        prior_error: How far the prior is from CAD, on the manifold (relative).
+        truth_error: How far the truth is declared to be from CAD.
+        score_hz: How often the costly scores are evaluated.
+        watchdog: Breaks plugins that hang.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        estimators: Mapping[str, Any],
+        *,
+        inputs: Mapping[str, Mapping[str, str]] | None = None,
+        regressors: Mapping[str, Mapping[str, Any]] | None = None,
+        prior_error: float = 0.0,
+        truth_error: float = 0.0,
+        score_hz: float = 10.0,
+        watchdog: Watchdog | None = None,
+    ) -> None:
+        self.source, self.rig = source, source.rig
+        self.prior_error, self.truth_error = prior_error, truth_error
+        self.dog = watchdog or Watchdog(None)
+        self._every = max(1, round(1.0 / (score_hz * self.rig.dt)))
+        self.contenders: dict[str, Contender] = {}
+        for name, estimator in estimators.items():
+            asked = (inputs or {}).get(name, getattr(estimator, "inputs", {}))
+            ports = read_ports(asked, self.rig, name)
+            self.contenders[name] = Contender(name, estimator, ports)
+        keys = {p.key for c in self.contenders.values() for p in c.ports if p.key != "sample"}
+        self._regressors = {
+            key: (make_regressor(key, self.rig, regressors or {}), key.partition("@")[2])
+            for key in sorted(keys)
+        }
+        self._clean = make_regressor(f"{self.rig.default_regressor}@measured", self.rig, {})
+
+    def reset(self, seed: int = 0) -> tuple[Sample, Truth | None]:
+        """Start everything anew from one seed and take in sample 0."""
+        sample, truth = self.source.reset(seed)
+        streams = Streams(seed)
+        self.t_history, self.truth_history = Column(), Column((self.rig.size,))
+        for name, contender in self.contenders.items():
+            problem = make_problem(self.rig, name, streams, self.prior_error, self.truth_error)
+            contender.reset(
+                problem,
+                Tally(len(self.rig.bodies), self._every),
+                History(self.t_history, self.truth_history, self.rig.size),
+            )
+        for regressor, _ in self._regressors.values():
+            regressor.reset()
+        self._clean.reset()
+        self.steps = 0
+        self.skipped_equations = 0
+        self._residual = self._largest = 0.0
+        self._take(sample, truth)
+        return sample, truth
+
+    def step(self, action: Array | None = None) -> tuple[Sample, Truth | None]:
+        """One sample further; `action` None leaves the source's own controller in charge."""
+        sample, truth = self.source.step(action)
+        self._take(sample, truth)
+        self.steps += 1
+        return sample, truth
+
+    @property
+    def estimates(self) -> dict[str, Estimate | None]:
+        """The latest estimate of each estimator; None before its first update."""
+        return {name: c.estimate for name, c in self.contenders.items()}
+
+    @property
+    def residual_max(self) -> float | None:
+        """Largest |Γθ − τ| of noiseless truth over the run's largest |τ|."""
+        return self._residual / self._largest if self._largest > 0 else None
+
+    def finish(self) -> None:
+        """The run is over: batch estimators solve, tallies close."""
+        for contender in self.contenders.values():
+            contender.solve(self.dog)
+            contender.tally.close()
+
+    def _take(self, sample: Sample, truth: Truth | None) -> None:
+        equations: dict[str, Any] = {"sample": sample}
+        for key, (regressor, group) in self._regressors.items():
+            equations[key] = self._finite(
+                regressor.equation(sample.t, sample.groups[group], sample.segment)
+            )
+        theta = None if truth is None else truth.theta
+        self.t_history.append(sample.t)
+        self.truth_history.append(np.nan if theta is None else theta)
+        for contender in self.contenders.values():
+            if contender.failed is None:
+                contender.step(sample, equations, theta, self.dog)
+        if truth is not None:
+            self._check_truth(sample.t, truth)
+
+    def _finite(self, equation: Equation | None) -> Equation | None:
+        """Never deliver what is not finite; count it."""
+        if equation is None:
+            return None
+        A, b = equation.A, equation.b
+        # One dot product each is far cheaper than isfinite; huge but finite values are looked at.
+        if not math.isfinite(np.vdot(A, A) + np.dot(b, b)) and not (
+            np.all(np.isfinite(A)) and np.all(np.isfinite(b))
+        ):
+            self.skipped_equations += 1
+            return None
+        A.flags.writeable = False
+        return equation
+
+    def _check_truth(self, t: float, truth: Truth) -> None:
+        clean = self._clean.equation(t, truth.clean)
+        if clean is not None:
+            rest = np.abs(clean.A @ truth.theta - clean.b).max()
+            self._residual = max(self._residual, float(rest))
+            self._largest = max(self._largest, float(np.abs(clean.b).max()))
+
+
+def layout_of(rig: Rig) -> dict[str, list[str]]:
+    """The layout of θ for results: bodies, then extras."""
+    return {"bodies": list(rig.bodies), "extra": list(rig.extra)}

@@ -1,0 +1,40 @@
+"""What an excitation may know of the robot it moves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from testbed.core.signals import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """The coordinates to move and their limits.
+
+    Args:
+        names: Names of the d coordinates (joints, or components of a wrench).
+        home: Where the motion starts (d,).
+        lower: Lower limits (d,).
+        upper: Upper limits (d,).
+        speed: Velocity limits (d,), inf where there are none.
+        duration: Length of the run (s).
+        rng: The excitation's own random stream.
+        model: The robot's geometry, where an excitation needs it.
+    """
+
+    names: tuple[str, ...]
+    home: Array
+    lower: Array
+    upper: Array
+    speed: Array
+    duration: float
+    rng: np.random.Generator
+    model: Any = None
+
+    @property
+    def size(self) -> int:
+        """Number of coordinates d."""
+        return len(self.names)

@@ -1,0 +1,101 @@
+"""Robots whose joints are driven: the planned motion is one of the joints."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from testbed.core.signals import Array, Channel
+from testbed.kinematics import body_motion
+from testbed.plants.controllers.tracking import Drive
+from testbed.plants.excitations.plan import Plan
+from testbed.plants.plant import Plant
+from testbed.regressors import TreeRegressor
+
+SITE_CHANNELS = (
+    Channel("wrench", ("fx", "fy", "fz", "mx", "my", "mz"), "N, N·m", "site", limit=1e5),
+    Channel("accel", ("x", "y", "z"), "m/s²", "site", limit=1e4),
+    Channel("gyro", ("x", "y", "z"), "rad/s", "site", limit=1e3),
+    Channel("angacc", ("x", "y", "z"), "rad/s²", "site", limit=1e6),
+)
+
+
+class JointRobot(Plant):
+    """A fixed-base robot with one motor a joint.
+
+    A robot sets, besides what `Plant` asks for, `home` (d,), `lower`, `upper` and `speed`.
+    """
+
+    home: Array
+    lower: Array
+    upper: Array
+    speed: Array
+    driven: tuple[str, ...]  # names of the joints that motors drive
+    driven_qpos: NDArray[np.int64]
+    floating: bool = False  # whether there are other joints besides
+    site_body: int | None = None  # tree index of the body that carries the inertial sensor
+
+    def plan(self, rng: np.random.Generator) -> Plan:
+        """The driven joints between their limits."""
+        return Plan(
+            self.driven, self.home, self.lower, self.upper, self.speed, self.setup.duration, rng
+        )
+
+    def reference_rows(self, t: Array) -> Array:
+        """Planned q, v, a, the CAD model's torque, and what a sensor at the site would read."""
+        q, v, a = self.excitation(t)
+        friction = np.zeros_like(v)
+        if self.joints:
+            friction = self.viscous * v + self.coulomb * np.tanh(v / self.friction_speed)
+        if self.floating:  # where the base will be is not known: no feedforward
+            return np.concatenate([q, v, a, friction], axis=1)
+        S = self.coupling()
+        qt, vt, at = (np.ascontiguousarray(x if S is None else x @ S.T) for x in (q, v, a))
+        torque = TreeRegressor(self.tree)(qt, vt, at) @ self._cad_of_tree()
+        torque = torque if S is None else torque @ S
+        torque += self.model.dof_armature * a
+        columns = [q, v, a, torque + friction]
+        if self.site_body is not None:
+            columns.append(body_motion(self.tree, self.site_body, qt, vt, at))  # [a − g, ω, α]
+        return np.concatenate(columns, axis=1)
+
+    def _cad_of_tree(self) -> Array:
+        return np.concatenate([self.cad[b] for b in self.tree.names])
+
+    def drive(self, plan: Plan) -> Drive:
+        """State of the driven joints, and the CAD inertia they move at home."""
+        state = {
+            "q": self.driven_qpos + self.layout["q"].start,
+            "v": self.driven_dofs + self.layout["v"].start,
+        }
+        return Drive(state, self.reference_layout, self._home_inertia(plan.home), plan.size)
+
+    def _home_inertia(self, home: Array) -> Array:
+        """Diagonal of the CAD mass matrix at home (d,): gains must not know the truth."""
+        for body, phi in self.cad.items():
+            self.write(body, phi)
+        self.data.qpos[:] = self.model.qpos0
+        self.data.qpos[self.driven_qpos] = home
+        mujoco.mj_fwdPosition(self.model, self.data)
+        M = np.zeros((self.model.nv, self.model.nv))
+        mujoco.mj_fullM(self.model, self.data, M)
+        for body in self.cad:
+            self.write(body, self.ledger.total(body))
+        return np.diag(M)[self.driven_dofs].copy()
+
+
+def strip_looks(spec: Any) -> None:
+    """Delete geometry, cameras and lights: they cost more than the dynamics of a small robot."""
+    for item in [*spec.geoms, *spec.cameras, *spec.lights]:
+        spec.delete(item)
+
+
+def rigid_only(model: mujoco.MjModel) -> None:
+    """Switch off everything that is not rigid-body dynamics: contact, limits, constraints."""
+    bits = mujoco.mjtDisableBit
+    model.opt.disableflags |= int(bits.mjDSBL_CONSTRAINT) | int(bits.mjDSBL_AUTORESET)
+    model.opt.integrator = mujoco.mjtIntegrator.mjINT_RK4
+    model.opt.jacobian = mujoco.mjtJacobian.mjJAC_DENSE

@@ -1,0 +1,110 @@
+"""The wrench that moves one rigid body: at a wrist force-torque sensor, or on a free body.
+
+    [f; n] = A(a − g, α, ω) φ      (Kubus 2008, eq. 6, in our parameter order)
+
+with everything in the sensor's frame and about its origin.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from testbed.core.errors import BadInput
+from testbed.core.jit import COMPILED, kernel
+from testbed.core.protocols import Rig
+from testbed.core.registry import regressor
+from testbed.core.signals import Array, Signals
+from testbed.core.types import Equation, whitener
+
+
+def wrench_regressor(a_minus_g: Any, alpha: Any, omega: Any) -> Array:
+    """A (…, 6, 10) with A φ = [force; torque], batched over leading dimensions.
+
+    Args:
+        a_minus_g: Acceleration of the frame's origin minus gravity (…, 3), m/s²: what an
+            accelerometer reads.
+        alpha: Angular acceleration (…, 3), rad/s².
+        omega: Angular velocity (…, 3), rad/s.
+    """
+    a, al, w = (np.asarray(x, dtype=float) for x in (a_minus_g, alpha, omega))
+    for name, x in (("a_minus_g", a), ("alpha", al), ("omega", w)):
+        if x.shape != a.shape or x.shape[-1:] != (3,):
+            raise BadInput(f"{name} must have shape (…, 3) like a_minus_g, got {x.shape}")
+    A = np.zeros((*a.shape[:-1], 6, 10))
+    A[..., :3, 0] = a
+    # Force from h: [α]× + [ω]×²; torque from h: −[a]×.
+    A[..., :3, 1:4] = w[..., :, None] * w[..., None, :]
+    ww = np.sum(w * w, axis=-1)
+    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+        A[..., i, 1 + i] -= ww
+        A[..., i, 1 + j] -= al[..., k]
+        A[..., i, 1 + k] += al[..., j]
+        A[..., 3 + i, 1 + j] = a[..., k]
+        A[..., 3 + i, 1 + k] = -a[..., j]
+        # Torque from I: I α + ω×(I ω). Columns Ixx, Iyy, Izz at 4 + i; Ixy, Iyz, Ixz at 7 + i
+        # hold the pair (i, j).
+        pair_ij, pair_jk, pair_ki = 7 + i, 7 + j, 7 + k
+        A[..., 3 + i, 4 + i] = al[..., i]
+        A[..., 3 + i, 4 + j] = -w[..., j] * w[..., k]
+        A[..., 3 + i, 4 + k] = w[..., j] * w[..., k]
+        A[..., 3 + i, pair_ij] = al[..., j] - w[..., i] * w[..., k]
+        A[..., 3 + i, pair_jk] = w[..., j] ** 2 - w[..., k] ** 2
+        A[..., 3 + i, pair_ki] = al[..., k] + w[..., i] * w[..., j]
+    return A
+
+
+@kernel
+def fill_wrench(a, al, w, A):  # type: ignore[no-untyped-def]
+    """The same for one sample, into zeroed A (6, 10)."""
+    ww = w[0] * w[0] + w[1] * w[1] + w[2] * w[2]
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        A[i, 0] = a[i]
+        for n in range(3):
+            A[i, 1 + n] = w[i] * w[n]
+        A[i, 1 + i] -= ww
+        A[i, 1 + j] -= al[k]
+        A[i, 1 + k] += al[j]
+        A[3 + i, 1 + j] = a[k]
+        A[3 + i, 1 + k] = -a[j]
+        A[3 + i, 4 + i] = al[i]
+        A[3 + i, 4 + j] = -w[j] * w[k]
+        A[3 + i, 4 + k] = w[j] * w[k]
+        A[3 + i, 7 + i] = al[j] - w[i] * w[k]
+        A[3 + i, 7 + j] = w[j] * w[j] - w[k] * w[k]
+        A[3 + i, 7 + k] = al[k] + w[i] * w[j]
+
+
+@regressor("wrench")
+class Wrench:
+    """Six rows: the wrench at a force-torque site from its accelerometer, gyro and α."""
+
+    def __init__(self, rig: Rig, group: str = "measured") -> None:
+        layout = rig.groups[group]
+        self._a, self._al, self._w = (layout[c] for c in ("accel", "angacc", "gyro"))
+        self._b = layout["wrench"] if "wrench" in layout else None  # a plan has no wrench
+        self.size = rig.size
+        self.cov = rig.covariance("wrench")
+        self.whitener = None if self.cov is None else whitener(self.cov)
+
+    def reset(self) -> None:
+        """Nothing to forget: each sample stands alone."""
+
+    def equation(self, t: float, signals: Signals, segment: int = 0) -> Equation:
+        """A (6, 10 + extra) and b = [f; n] of this sample."""
+        y = signals.flat
+        a, al, w = y[self._a], y[self._al], y[self._w]
+        A = np.zeros((6, self.size))
+        if COMPILED:
+            fill_wrench(a, al, w, A)
+        else:
+            A[:, :10] = wrench_regressor(a, al, w)
+        b = np.zeros(6) if self._b is None else y[self._b]
+        return Equation(t, A, b, self.cov, None, segment, self.whitener)
+
+
+@regressor("free_body")
+class FreeBody(Wrench):
+    """Six rows: the wrench applied to a floating body, in its own frame, about its origin."""

@@ -1,0 +1,116 @@
+"""Metrics: one number a run and estimator, each with its definition.
+
+Over several bodies the headline is the median, and `…_worst` is given beside it. Truth is θ at
+the end of the run; without a truth (a real log) the metrics that need it are None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from testbed.core.registry import metric
+from testbed.core.signals import Array
+from testbed.inertia import affine_distance, logdet_divergence, mass_com_inertia
+from testbed.scores.tally import Tally
+
+Value = float | None
+Bodies = Callable[[Array, Array], Array]
+
+
+def _pair(tally: Tally) -> tuple[Array, Array] | None:
+    """Last estimate and truth as bodies (n, 10), or None."""
+    if tally.theta is None or tally.truth is None or not tally.bodies:
+        return None
+    n = 10 * tally.bodies
+    return tally.theta[:n].reshape(-1, 10), tally.truth[:n].reshape(-1, 10)
+
+
+def _over_bodies(name: str, definition: str, errors: Bodies, unit: str = "1") -> None:
+    """Register `name` (median) and `name`_worst for an error a body."""
+
+    def register(full: str, reduce: Callable[[Array], float], word: str) -> None:
+        def value(tally: Tally) -> Value:
+            pair = _pair(tally)
+            if pair is None:
+                return None
+            with np.errstate(all="ignore"):  # an impossible estimate may divide by zero: inf
+                return float(reduce(errors(*pair)))
+
+        value.__name__, value.__qualname__ = full, full
+        value.__doc__ = f"{definition} [{unit}]; {word} over the bodies."
+        value.unit = unit  # type: ignore[attr-defined]
+        metric(full)(value)
+
+    register(name, lambda e: float(np.median(e)), "median")
+    register(f"{name}_worst", lambda e: float(np.max(e)), "largest")
+
+
+def _mass(est: Array, true: Array) -> Array:
+    return np.abs(est[:, 0] - true[:, 0]) / true[:, 0]
+
+
+def _com(est: Array, true: Array) -> Array:
+    return np.linalg.norm(est[:, 1:4] / est[:, :1] - true[:, 1:4] / true[:, :1], axis=1)
+
+
+def _inertia(est: Array, true: Array) -> Array:
+    (_, _, I), (_, _, I0) = mass_com_inertia(est), mass_com_inertia(true)
+    return np.linalg.norm(I - I0, axis=(1, 2)) / np.linalg.norm(I0, axis=(1, 2))
+
+
+_over_bodies("mass_rel_error_final", "|m̂ − m| / m at the end", _mass)
+_over_bodies("com_error_final", "‖ĉ − c‖ at the end", _com, "m")
+_over_bodies(
+    "inertia_rel_error_final",
+    "‖Î − I‖_F / ‖I‖_F about the centre of mass at the end",
+    _inertia,
+)
+_over_bodies(
+    "logdet_divergence_final",
+    "tr(J⁻¹Ĵ) − log det(J⁻¹Ĵ) − 4 of the pseudo-inertias at the end (Lee & Park 2018)",
+    logdet_divergence,
+)
+_over_bodies(
+    "affine_distance_final",
+    "affine-invariant distance of the pseudo-inertias at the end (Lee & Park 2018, eq. 5)",
+    affine_distance,
+)
+
+
+@metric("extra_rel_error_final")
+def extra_rel_error_final(tally: Tally) -> Value:
+    """‖ê − e‖ / ‖e‖ of the extra parameters (friction, offsets) at the end."""
+    if tally.theta is None or tally.truth is None:
+        return None
+    est, true = tally.theta[10 * tally.bodies :], tally.truth[10 * tally.bodies :]
+    size = float(np.linalg.norm(true))
+    return float(np.linalg.norm(est - true)) / size if size > 0 else None
+
+
+@metric("prediction_rmse")
+def prediction_rmse(tally: Tally) -> Value:
+    """Root mean square of b − A θ̂⁻, one step ahead, before the update; in b's units."""
+    return float(np.sqrt(tally.squared / tally.rows)) if tally.rows else None
+
+
+@metric("consistent_fraction")
+def consistent_fraction(tally: Tally) -> Value:
+    """Share of samples at which every body of θ̂ is physically consistent (J ≻ 0)."""
+    return tally.consistent / tally.samples if tally.samples and tally.bodies else None
+
+
+@metric("margin_min")
+def margin_min(tally: Tally) -> Value:
+    """Smallest eigenvalue of any body's pseudo-inertia J over the run (at score_hz)."""
+    return tally.margin_min if np.isfinite(tally.margin_min) else None
+
+
+def evaluate(tally: Tally) -> dict[str, Value]:
+    """All registered metrics of a finished run; what is not finite is None."""
+    values: dict[str, Value] = {}
+    for name, entry in metric.all().items():
+        value = entry.make(tally)
+        values[name] = float(value) if value is not None and np.isfinite(value) else None
+    return values
