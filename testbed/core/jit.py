@@ -6,25 +6,55 @@ path beside it (chosen by `COMPILED`), because the same loops in plain Python wo
 
 from __future__ import annotations
 
+import hashlib
 import os
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def _numba_njit() -> Callable[..., Any] | None:
+def _import_numba() -> Any:
     if os.environ.get("TESTBED_NUMBA", "1") == "0":
         return None
     try:
-        from numba import njit
+        import numba
     except ImportError:
         return None
-    return njit
+    return numba
 
 
-_njit = _numba_njit()
-COMPILED: bool = _njit is not None
+def _cache_folder() -> str:
+    """A folder of compiled kernels that belongs to exactly these sources.
+
+    Numba looks only at the file a kernel stands in, not at those of the kernels it calls: after
+    an edit of one of those it would go on running the old code.
+    """
+    package = Path(__file__).parents[1]
+    digest = hashlib.sha256()
+    for path in sorted(package.rglob("*.py")):
+        source = path.read_bytes()
+        if b"@kernel" in source:
+            digest.update(source)
+    name = f"kernels-{digest.hexdigest()[:16]}"
+    homes = [package / "__pycache__", Path.home() / ".cache" / "testbed"]
+    if os.environ.get("NUMBA_CACHE_DIR"):
+        homes.insert(0, Path(os.environ["NUMBA_CACHE_DIR"]))
+    for home in homes:
+        try:
+            (home / name).mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=home / name):
+                return str(home / name)
+        except OSError:  # a read-only installation, or no home
+            continue
+    return ""
+
+
+_numba = _import_numba()
+COMPILED: bool = _numba is not None
+_FOLDER = _cache_folder() if COMPILED else ""
 
 
 def kernel(function: F) -> F:
@@ -33,6 +63,12 @@ def kernel(function: F) -> F:
     `error_model="numpy"` gives inf and nan for a division by zero, as NumPy does, and no
     fast-math: results must not depend on which path ran beyond the last digits.
     """
-    if _njit is None:
+    if _numba is None:
         return function
-    return _njit(cache=True, nogil=True, error_model="numpy")(function)  # type: ignore[no-any-return]
+    config = _numba.core.config
+    before, config.CACHE_DIR = config.CACHE_DIR, _FOLDER or config.CACHE_DIR
+    try:
+        compiled: F = _numba.njit(cache=bool(_FOLDER), nogil=True, error_model="numpy")(function)
+    finally:
+        config.CACHE_DIR = before
+    return compiled

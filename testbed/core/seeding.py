@@ -11,6 +11,8 @@ import hashlib
 
 import numpy as np
 
+from testbed.core.errors import BadInput
+
 
 class Streams:
     """Named, independent random generators of one run.
@@ -20,6 +22,8 @@ class Streams:
     """
 
     def __init__(self, seed: int) -> None:
+        if seed < 0:
+            raise BadInput(f"seed must be a whole number ≥ 0, got {seed}")
         self.seed = int(seed)
 
     def __call__(self, name: str) -> np.random.Generator:

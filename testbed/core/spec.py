@@ -49,6 +49,8 @@ def parse_spec(spec: str | Mapping[str, Any] | Spec) -> Spec:
 def parse_value(text: str) -> Any:
     """A TOML value, or the text itself where it is none: `use=directional` needs no quotes."""
     text = text.strip()
+    if "\n" in text:
+        return text
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except (ValueError, RecursionError):  # no TOML, or a number of thousands of digits

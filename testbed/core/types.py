@@ -162,6 +162,11 @@ class Problem:
                 f"prior has {prior.size} entries, but {len(bodies)} bodies and {len(extra)} "
                 f"extra parameters need {10 * len(bodies) + len(extra)}"
             )
+        if self.prior_cov is not None and np.shape(self.prior_cov) != (prior.size, prior.size):
+            raise BadInput(
+                f"prior_cov must have shape {(prior.size, prior.size)}, "
+                f"got {np.shape(self.prior_cov)}"
+            )
         put("prior", prior)
         put("extra", extra)
         put("bodies", bodies)

@@ -11,6 +11,7 @@ vague prior the first keeps no digits and the second is singular until the data 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -63,7 +64,7 @@ class RLS:
         rows = np.empty((len(A), A.shape[1] + 1))  # (k, p + 1)
         rows[:, :-1], rows[:, -1] = A, b
         # One dot product tells whether anything is not finite, at a fraction of isfinite's cost.
-        if not np.isfinite(np.vdot(rows, rows)):
+        if not math.isfinite(np.vdot(rows, rows)):
             return Estimate(self.theta, self.covariance, {"skipped": "non-finite data"})
         self._forget(rows)
         self.triangle = square_root.absorb(self.triangle, rows)
@@ -77,7 +78,7 @@ class RLS:
         factor = rule.factor()
         if factor is not None:
             if factor != 1.0:
-                self.triangle *= np.sqrt(factor)
+                self.triangle *= math.sqrt(factor)
             return
         R = self.triangle[:-1, :-1]
         information = R.T @ R

@@ -1,7 +1,8 @@
-"""What happened at every sample, as arrays that grow by doubling."""
+"""What happened at every sample."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -10,21 +11,30 @@ from testbed.core.signals import Array
 
 
 class Column:
-    """A growing array (n, *shape)."""
+    """A growing list of numbers or of equal arrays, made one array when somebody asks.
 
-    def __init__(self, shape: tuple[int, ...] = (), dtype: Any = float) -> None:
-        self._data, self.size = np.empty((256, *shape), dtype), 0
+    Appending to a list is an order of magnitude cheaper than writing into an array, and it is
+    done several times a sample.
+    """
 
-    def append(self, value: Any) -> None:
-        """Add one row."""
-        if self.size == len(self._data):
-            self._data = np.concatenate([self._data, np.empty_like(self._data)])
-        self._data[self.size] = value
-        self.size += 1
+    def __init__(self) -> None:
+        self._rows: list[Any] = []
+        self._array: Any = None
+        self.append = self._rows.append
 
     def array(self) -> Any:
-        """All rows so far (a view)."""
-        return self._data[: self.size]
+        """All rows so far (n, …)."""
+        if self._array is None or len(self._array) != len(self._rows):
+            self._array = np.array(self._rows, dtype=float)
+        return self._array
+
+    def replace_last(self, row: Any) -> None:
+        """Another value for the last row."""
+        if self._rows:
+            self._rows[-1], self._array = row, None
+
+    def __len__(self) -> int:
+        return len(self._rows)
 
 
 class History:
@@ -36,32 +46,33 @@ class History:
         cpu_us: CPU time of each update (n,), 0 where there was none.
     """
 
-    def __init__(self, t: Column, truth: Column, size: int) -> None:
+    def __init__(self, t: Column, truth: Column) -> None:
         self._t, self._truth = t, truth
-        self._theta, self._innovation = Column((size,)), Column()
+        self._theta, self._innovation = Column(), Column()
         self._cpu, self._wall = Column(), Column()
 
     def add(self, theta: Array, innovation: Array | None, cpu_ns: int, wall_ns: int) -> None:
         """One sample."""
         self._theta.append(theta)
-        self._innovation.append(np.nan if innovation is None else np.sqrt(innovation @ innovation))
+        self._innovation.append(
+            math.nan if innovation is None else math.sqrt(innovation @ innovation)
+        )
         self._cpu.append(cpu_ns * 1e-3)
         self._wall.append(wall_ns * 1e-3)
 
     def replace_last(self, theta: Array) -> None:
         """A batch estimator's final solution takes the place of the last row."""
-        if self._theta.size:
-            self._theta.array()[-1] = theta
+        self._theta.replace_last(theta)
 
     @property
     def t(self) -> Array:
         """Times (n,), s."""
-        return np.asarray(self._t.array()[: self._theta.size])
+        return np.asarray(self._t.array()[: len(self._theta)])
 
     @property
     def truth(self) -> Array:
         """True parameters (n, p); NaN where there is no truth."""
-        return np.asarray(self._truth.array()[: self._theta.size])
+        return np.asarray(self._truth.array()[: len(self._theta)])
 
     @property
     def theta(self) -> Array:

@@ -25,6 +25,7 @@ from testbed.harness.contender import Contender
 from testbed.harness.history import Column, History
 from testbed.harness.ports import make_regressor, read_ports
 from testbed.harness.problem import make_problem
+from testbed.harness.truth_check import TruthCheck
 from testbed.harness.watchdog import Watchdog
 from testbed.scores import Tally
 
@@ -69,26 +70,28 @@ class Session:
             key: (make_regressor(key, self.rig, regressors or {}), key.partition("@")[2])
             for key in sorted(keys)
         }
-        self._clean = make_regressor(f"{self.rig.default_regressor}@measured", self.rig, {})
+        self._truth = TruthCheck(
+            make_regressor(f"{self.rig.default_regressor}@measured", self.rig, {})
+        )
 
     def reset(self, seed: int = 0) -> tuple[Sample, Truth | None]:
         """Start everything anew from one seed and take in sample 0."""
         sample, truth = self.source.reset(seed)
         streams = Streams(seed)
-        self.t_history, self.truth_history = Column(), Column((self.rig.size,))
+        self.t_history, self.truth_history = Column(), Column()
         for name, contender in self.contenders.items():
             problem = make_problem(self.rig, name, streams, self.prior_error, self.truth_error)
             contender.reset(
                 problem,
                 Tally(len(self.rig.bodies), self._every),
-                History(self.t_history, self.truth_history, self.rig.size),
+                History(self.t_history, self.truth_history),
             )
         for regressor, _ in self._regressors.values():
             regressor.reset()
-        self._clean.reset()
+        self._truth.reset()
+        self._unknown = np.full(self.rig.size, np.nan)
         self.steps = 0
         self.skipped_equations = 0
-        self._residual = self._largest = 0.0
         self._take(sample, truth)
         return sample, truth
 
@@ -107,7 +110,7 @@ class Session:
     @property
     def residual_max(self) -> float | None:
         """Largest |Γθ − τ| of noiseless truth over the run's largest |τ|."""
-        return self._residual / self._largest if self._largest > 0 else None
+        return self._truth.residual_max
 
     def finish(self) -> None:
         """The run is over: batch estimators solve, tallies close."""
@@ -123,12 +126,12 @@ class Session:
             )
         theta = None if truth is None else truth.theta
         self.t_history.append(sample.t)
-        self.truth_history.append(np.nan if theta is None else theta)
+        self.truth_history.append(self._unknown if theta is None else theta)
         for contender in self.contenders.values():
             if contender.failed is None:
                 contender.step(sample, equations, theta, self.dog)
         if truth is not None:
-            self._check_truth(sample.t, truth)
+            self._truth.add(sample.t, truth)
 
     def _finite(self, equation: Equation | None) -> Equation | None:
         """Never deliver what is not finite; count it."""
@@ -143,13 +146,6 @@ class Session:
             return None
         A.flags.writeable = False
         return equation
-
-    def _check_truth(self, t: float, truth: Truth) -> None:
-        clean = self._clean.equation(t, truth.clean)
-        if clean is not None:
-            rest = np.abs(clean.A @ truth.theta - clean.b).max()
-            self._residual = max(self._residual, float(rest))
-            self._largest = max(self._largest, float(np.abs(clean.b).max()))
 
 
 def layout_of(rig: Rig) -> dict[str, list[str]]:

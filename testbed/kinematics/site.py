@@ -7,7 +7,7 @@ import numpy as np
 
 from testbed.core.jit import COMPILED, kernel
 from testbed.core.signals import Array
-from testbed.kinematics.motion_kernel import motion, rotate_back
+from testbed.kinematics.motion_kernel import motion, rotate_back, workspace
 from testbed.kinematics.tree import Tree
 
 
@@ -37,24 +37,18 @@ def _body_motion(  # type: ignore[no-untyped-def]
     parent, pos, quat, joint_start, joint_type, joint_pos, joint_axis, joint_qpos, joint_dof,
     qpos0, gravity, q, v, a, nv, body, out,
 ):  # fmt: skip
-    nb = parent.size
-    R, work = np.empty((nb, 3, 3)), np.empty((4, 3, 3))
-    p, omega, alpha, acc = (
-        np.empty((nb, 3)),
-        np.empty((nb, 3)),
-        np.empty((nb, 3)),
-        np.empty((nb, 3)),
-    )
-    axis, anchor, turns = np.empty((nv, 3)), np.empty((nv, 3)), np.empty(nv, dtype=np.int64)
+    R, p, omega, alpha, acc, axis, anchor, turns = workspace(parent.size, nv)
     for n in range(q.shape[0]):
         motion(
             parent, pos, quat, joint_start, joint_type, joint_pos, joint_axis, joint_qpos,
-            joint_dof, qpos0, gravity, q[n], v[n], a[n], R, p, omega, alpha, acc, axis, anchor,
-            turns, work,
+            joint_dof, qpos0, gravity, n, q, v, a, R, p, omega, alpha, acc, axis, anchor, turns,
         )  # fmt: skip
-        rotate_back(R[body], acc[body], out[n, 0:3])
-        rotate_back(R[body], omega[body], out[n, 3:6])
-        rotate_back(R[body], alpha[body], out[n, 6:9])
+        b = body
+        x = rotate_back(R, b, acc[b, 0], acc[b, 1], acc[b, 2])
+        y = rotate_back(R, b, omega[b, 0], omega[b, 1], omega[b, 2])
+        z = rotate_back(R, b, alpha[b, 0], alpha[b, 1], alpha[b, 2])
+        for i in range(3):
+            out[n, i], out[n, 3 + i], out[n, 6 + i] = x[i], y[i], z[i]
 
 
 def _by_mujoco(tree: Tree, body: int, q: Array, v: Array, a: Array, out: Array) -> None:

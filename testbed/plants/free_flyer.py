@@ -135,11 +135,11 @@ class FreeFlyer(Plant):
         """An empty tank gives no thrust."""
         super().advance(np.zeros(6) if self.fuel and self.fuel_left <= 0 else action)
 
-    def read(self) -> Array:
+    def channel_parts(self) -> tuple[Array, ...]:
         """Pose, velocity, inertial sensors and the wrench that the actuators apply."""
         d = self.data
         # qvel: velocity of the origin in world axes, then ω in body axes; likewise qacc.
-        return np.concatenate((d.qpos, d.qvel, d.sensordata[:3], d.qacc[3:], d.actuator_force))
+        return d.qpos, d.qvel, d.sensordata[:3], d.qacc[3:], d.actuator_force
 
 
 def _read_fuel(table: Mapping[str, Any] | None) -> dict[str, Any] | None:

@@ -12,7 +12,7 @@ from testbed.core.signals import Array, Channel
 from testbed.kinematics import body_motion
 from testbed.plants.controllers.tracking import Drive
 from testbed.plants.excitations.plan import Plan
-from testbed.plants.plant import Plant
+from testbed.plants.plant import Plant, as_slice
 from testbed.regressors import TreeRegressor
 
 SITE_CHANNELS = (
@@ -68,8 +68,8 @@ class JointRobot(Plant):
     def drive(self, plan: Plan) -> Drive:
         """State of the driven joints, and the CAD inertia they move at home."""
         state = {
-            "q": self.driven_qpos + self.layout["q"].start,
-            "v": self.driven_dofs + self.layout["v"].start,
+            "q": as_slice(self.driven_qpos + self.layout["q"].start),
+            "v": as_slice(self.driven_dofs + self.layout["v"].start),
         }
         return Drive(state, self.reference_layout, self._home_inertia(plan.home), plan.size)
 

@@ -202,7 +202,9 @@ class Mjcf(JointRobot):
 
     def rig_options(self) -> dict[str, Any]:
         """Rows with friction, and the known armature."""
-        options: dict[str, Any] = {"friction_joints": tuple(self.friction_dofs)}
+        options: dict[str, Any] = {
+            "friction_joints": tuple(self.driven_dofs) if self.joints else ()
+        }
         if np.any(self.model.dof_armature):
             options["armature"] = self.model.dof_armature.copy()
         return options
@@ -219,7 +221,8 @@ class Mjcf(JointRobot):
         self._torque = np.zeros(self.model.nv)
         self._torque[self.driven_dofs] = action
         self.data.qfrc_applied[:] = self._torque
-        self.data.qfrc_applied[self.friction_dofs] -= self.coulomb_torque()
+        if self.joints:
+            self.data.qfrc_applied[self.friction_dofs] -= self.coulomb_torque()
 
     def read(self) -> Array:
         """Joints, then the site where there is one."""

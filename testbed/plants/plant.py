@@ -68,9 +68,12 @@ class Plant:
         self.viscous = self.coulomb = np.zeros(0)
         self.driven_dofs = np.zeros(0, dtype=int)
         self.build()
-        self.friction_dofs = self.driven_dofs if self.joints else np.zeros(0, dtype=int)
+        self.friction_dofs = as_slice(self.driven_dofs if self.joints else [])
+        self._speeds = as_slice(self.driven_dofs + self.layout["v"].start) if self.joints else None
         self.model.opt.timestep = self.dt / self.substeps
         self.data = mujoco.MjData(self.model)
+        self._parts = self.channel_parts()
+        self._ctrl, self._applied = self.data.ctrl, self.data.qfrc_applied
         self.bodies = self._target()
         self.sensors = SensorStage(self.layout, self.setup.sensors, self.dt)
         self.schedule = Schedule(self.setup.changes)
@@ -94,10 +97,14 @@ class Plant:
         """Put a body's true parameters into the simulated model."""
         to_mujoco(self.model, body, phi)
 
+    def channel_parts(self) -> tuple[Array, ...]:
+        """Views into MuJoCo's data, in the order of the channels; they stay alive with it."""
+        d = self.data
+        return d.qpos, d.qvel, d.qacc, d.qfrc_actuator
+
     def read(self) -> Array:
         """The clean channels of this instant, as a new flat vector."""
-        d = self.data
-        return np.concatenate((d.qpos, d.qvel, d.qacc, d.qfrc_actuator))
+        return np.concatenate(self._parts)
 
     def plan(self, rng: np.random.Generator) -> Plan:
         """The coordinates that an excitation moves."""
@@ -120,16 +127,17 @@ class Plant:
 
     def hold(self, action: Array) -> None:
         """Put the action and the friction of this block into the simulation."""
-        self.data.ctrl[:] = action
+        self._ctrl[:] = action
         if self.joints:
-            self.data.qfrc_applied[self.friction_dofs] = -self.coulomb_torque()
+            self._applied[self.friction_dofs] = -self.coulomb_torque()
 
     def coulomb_torque(self) -> Array:
         """Smooth Coulomb friction (joints,) at the last sample's velocity, held with the control.
 
         A constraint (MuJoCo's frictionloss) would deviate from F_c·sign(v) in many samples.
         """
-        friction: Array = self._coulomb * np.tanh(self._sampled_speed / self.friction_speed)
+        # From the sample, not the state: a grasp may make the velocity jump before the block.
+        friction: Array = self._coulomb * np.tanh(self._clean[self._speeds] / self.friction_speed)
         return friction
 
     def theta(self) -> Array:
@@ -149,7 +157,6 @@ class Plant:
         self._plan_motion()
         mujoco.mj_resetData(self.model, self.data)
         self.start()
-        self._sampled_speed = self.data.qvel[self.friction_dofs]
         self._settle()
         warnings_heard()
         self._clean = self.read()
@@ -158,8 +165,6 @@ class Plant:
     def step(self, action: Array | None = None) -> tuple[Sample, Truth]:
         """Hold `action` (None: the controller's own) for one sample; return the next one."""
         t = self.k * self.dt
-        # Kept for the friction: a grasp may make the velocity jump before the block begins.
-        self._sampled_speed = self.data.qvel[self.friction_dofs]
         self.before_step()
         if self.schedule.due(t):
             self._change(t)
@@ -237,7 +242,7 @@ class Plant:
 
     def rig_options(self) -> dict[str, Any]:
         """Whatever else this plant's regressors need."""
-        return {"friction_joints": tuple(self.friction_dofs)}
+        return {"friction_joints": tuple(self.driven_dofs) if self.joints else ()}
 
     def _draw_truth(self) -> None:
         rng = {b: self.streams(f"truth/{b}") for b in self.bodies}
@@ -306,12 +311,20 @@ class Plant:
         """Sample 0: the first control is on, nothing has moved yet."""
         d = self.data
         mujoco.mj_fwdPosition(self.model, d)
-        first = np.zeros(self.layout.size)
+        self._clean = np.zeros(self.layout.size)
         for name in ("q", "v"):
             if name in self.layout:
-                first[self.layout[name]] = d.qpos if name == "q" else d.qvel
-        self.hold(self.controller.action(0.0, first, self.reference[0]))
+                self._clean[self.layout[name]] = d.qpos if name == "q" else d.qvel
+        self.hold(self.controller.action(0.0, self._clean, self.reference[0]))
         mujoco.mj_forward(self.model, d)
+
+
+def as_slice(index: Any) -> Any:
+    """Consecutive numbers as a slice, which is several times faster to index with."""
+    index = np.asarray(index, dtype=int)
+    if index.size and np.array_equal(index, np.arange(index[0], index[0] + index.size)):
+        return slice(int(index[0]), int(index[0]) + index.size)
+    return index
 
 
 def joint_channels(

@@ -81,9 +81,13 @@ class StaubliArm(JointRobot):
         """The motors' inertia is known."""
         return {**super().rig_options(), "armature": ARMATURE}
 
+    def channel_parts(self) -> tuple[Array, ...]:
+        """Joints, then the site: wrench, a − g, ω and α."""
+        self._axes = self.data.site_xmat[0].reshape(3, 3)  # of the site, a live view
+        return (*super().channel_parts(), self.data.sensordata)
+
     def read(self) -> Array:
-        """Joints, then the site: wrench, a − g, ω and α in its frame."""
-        d = self.data
-        clean = np.concatenate((d.qpos, d.qvel, d.qacc, d.qfrc_actuator, d.sensordata))
-        clean[-3:] = clean[-3:] @ d.site_xmat[0].reshape(3, 3)  # MuJoCo gives α in world axes
+        """All of it in the site's frame: MuJoCo gives α in world axes."""
+        clean = super().read()
+        clean[-3:] = np.dot(clean[-3:], self._axes)
         return clean

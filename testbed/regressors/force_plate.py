@@ -49,3 +49,11 @@ class ForcePlate:
         A[:, : Y.shape[1]] = Y
         b = np.zeros(3) if self._b is None else y[self._b] - known
         return Equation(t, A, b, self.cov, None, segment, self.whitener)
+
+    def batch(self, flat: Array) -> tuple[Array, Array]:
+        """A (n, 3, p) and b (n, 3) of n samples given as flat rows (n, size)."""
+        assert self._b is not None
+        Y, known = self._rows.batch(flat[:, self._q], flat[:, self._v], flat[:, self._a])
+        A = np.zeros((*Y.shape[:2], self.size))
+        A[..., : Y.shape[2]] = Y
+        return A, flat[:, self._b] - known

@@ -44,6 +44,15 @@ class TreeRows:
         known = Y @ self._known if self._any_known else 0.0
         return (Y if self._all else Y[:, self._columns]), known
 
+    def batch(self, q: Array, v: Array, a: Array) -> tuple[Array, Array | float]:
+        """The same for n samples: q (n, nq), v, a (n, nv); A (n, rows, 10·bodies)."""
+        S = self.coupling
+        Y = self.rows(*((x if S is None else x @ S.T) for x in (q, v, a)))
+        if S is not None and self.rows.rows == len(S):
+            Y = S.T @ Y
+        known = Y @ self._known if self._any_known else 0.0
+        return (Y if self._all else Y[..., self._columns]), known
+
 
 @regressor("joint_torque")
 class JointTorque:
@@ -86,3 +95,24 @@ class JointTorque:
         if self._armature is not None:
             known = known + self._armature * y[self._a]
         return Equation(t, A, y[self._tau] - known, self.cov, None, segment, self.whitener)
+
+    def batch(self, flat: Array) -> tuple[Array, Array]:
+        """A (m, joints, p) and b (m, joints) of n consecutive samples given as flat rows.
+
+        m = n, or n − 1 where friction is held: the first row then only lends its velocity.
+        """
+        held = None
+        if self._friction.size and self.held:
+            held, flat = flat[:-1, self._v], flat[1:]
+        v, a = flat[:, self._v], flat[:, self._a]
+        Y, known = self._rows.batch(flat[:, self._q], v, a)
+        A = np.zeros((*Y.shape[:2], self.size))
+        A[..., : self._inertial] = Y
+        n = self._friction.size
+        if n:
+            f, i = self._friction, self._inertial + np.arange(n)
+            A[:, f, i] = v[:, f]
+            A[:, f, i + n] = np.tanh((v if held is None else held)[:, f] / self.speed)
+        if self._armature is not None:
+            known = known + self._armature * a
+        return A, flat[:, self._tau] - known

@@ -104,6 +104,13 @@ class Wrench:
         b = np.zeros(6) if self._b is None else y[self._b]
         return Equation(t, A, b, self.cov, None, segment, self.whitener)
 
+    def batch(self, flat: Array) -> tuple[Array, Array]:
+        """A (n, 6, p) and b (n, 6) of n samples given as flat rows (n, size)."""
+        assert self._b is not None
+        A = np.zeros((len(flat), 6, self.size))
+        A[..., :10] = wrench_regressor(flat[:, self._a], flat[:, self._al], flat[:, self._w])
+        return A, flat[:, self._b]
+
 
 @regressor("free_body")
 class FreeBody(Wrench):

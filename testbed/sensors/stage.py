@@ -16,6 +16,7 @@ import numpy as np
 
 from testbed.core import registry
 from testbed.core.errors import BadInput, UnknownName
+from testbed.core.jit import COMPILED, kernel
 from testbed.core.seeding import Streams
 from testbed.core.signals import Array, Layout
 
@@ -53,6 +54,19 @@ class Sensor:
             if key not in valid:
                 raise UnknownName("key", key, own | valid | {"noise"}, where)
         return cls(noise=name, params=params, **{k: table[k] for k in own if k in table})
+
+
+@kernel
+def _measure(clean, k, past, lag, fraction, noise, limit, out):  # type: ignore[no-untyped-def]
+    """Delay, noise and saturation of one sample in one pass; `past` is the ring of samples."""
+    depth = past.shape[0]
+    past[k % depth] = clean
+    for i in range(clean.size):
+        x = past[(k - lag[i]) % depth, i]
+        if fraction[i] > 0.0:
+            x += fraction[i] * (past[(k - lag[i] - 1) % depth, i] - x)
+        x += noise[i]
+        out[i] = min(max(x, -limit[i]), limit[i])
 
 
 class SensorStage:
@@ -125,9 +139,15 @@ class SensorStage:
         self._k += 1
         if row == 0:
             self._refill()
+        if k == 0:
+            self._past = np.tile(clean, (self._depth, 1))  # before the start: standing still
+        if COMPILED:
+            out = np.empty(clean.size)
+            _measure(
+                clean, k, self._past, self._lag, self._fraction, self._block[row], self.limit, out
+            )
+            return out
         if self._delayed:
-            if k == 0:
-                self._past = np.tile(clean, (self._depth, 1))  # before the start: standing still
             self._past[k % self._depth] = clean
             out = self._past[(k - self._lag) % self._depth, self._columns]
             if self._between:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
 from testbed.core import registry
+from testbed.core.signals import Signals
 from testbed.core.types import Sample, Truth
 from testbed.plants import Change, CheetahLeg, FreeFlyer, HumanPlate, Plant, Setup, StaubliArm
 
@@ -81,3 +83,14 @@ def spatial(phi: Array) -> Array:
     """Inertia (6, 6) that takes [v of the origin, ω] to [linear, angular momentum about it]."""
     h = cross(phi[1:4])
     return np.block([[phi[0] * np.eye(3), -h], [h, matrix(phi)]])
+
+
+def state(plant: Plant, clean: Signals) -> tuple[Array, Array, Array]:
+    """q, v and a in MuJoCo's coordinates, from the channels."""
+    if "q" in plant.layout:
+        return clean["q"], clean["v"], clean["a"]
+    R = np.empty(9)
+    mujoco.mju_quat2Mat(R, clean["quaternion"])
+    a = np.concatenate([R.reshape(3, 3) @ clean["accel"], clean["angacc"]])  # no gravity there
+    q = np.concatenate([clean["position"], clean["quaternion"]])
+    return q, np.concatenate([clean["velocity"], clean["gyro"]]), a

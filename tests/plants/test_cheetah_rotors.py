@@ -19,7 +19,7 @@ SEEDS = range(5)
 
 
 def six_bodies(plant, theta):
-    """The file as it is, rotors on their own hinges, with the true parameters; no friction, limits."""
+    """The file, rotors on hinges of their own, with the true parameters; no friction, no limits."""
     model = mujoco.MjModel.from_xml_path(str(find_model("cheetah_leg.xml")))
     model.dof_damping[:] = 0.0
     model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT)
@@ -79,7 +79,7 @@ def test_torques_equal_those_of_six_coupled_bodies(seed, record_property):
         reduced = S.T @ inverse(six, S @ q, S @ v, S @ a)
         simulated = inverse(plant.model, q, v, a)
         worst = max(worst, np.abs(simulated - reduced).max() / np.abs(reduced).max())
-    record_property("torque_error", worst)
+    record_property("torque_error", float(worst))
     print(f"ROTOR torque {seed} {worst:.1e}")
     assert worst <= 1e-12
 
@@ -93,7 +93,7 @@ def test_mass_matrix_equals_that_of_six_coupled_bodies(seed, record_property):
         reduced = S.T @ mass_matrix(six, S @ q) @ S
         error = np.abs(mass_matrix(plant.model, q) - reduced).max() / np.abs(reduced).max()
         worst = max(worst, error)
-    record_property("mass_matrix_error", worst)
+    record_property("mass_matrix_error", float(worst))
     print(f"ROTOR mass matrix {seed} {worst:.1e}")
     assert worst <= 1e-12
 

@@ -53,28 +53,28 @@ EVENTS = {
     "nothing": lambda name: [],
     "burn": lambda name: [
         Change(
-            at=0.5,
-            until=1.7,
+            at=0.2,
+            until=1.0,
             kind="burn",
             body=TANKED[name][0],
             value={"mass": 0.15, "tank": tank(TANKED[name][1])},
         )
     ],
     "ramp": lambda name: [
-        Change(at=0.5, until=1.5, kind="ramp", body=BODY[name], value={"mass": 1.3})
+        Change(at=0.2, until=0.9, kind="ramp", body=BODY[name], value={"mass": 1.3})
     ],
-    "grasp_match": lambda name: [attach(0.6, BODY[name])],
-    "grasp_rest": lambda name: [attach(0.6, BODY[name], "rest")],
-    "grasp_moving": lambda name: [attach(0.6, BODY[name], [0.4, -0.3, 0.2, 0.5, 1.0, -0.7])],
+    "grasp_match": lambda name: [attach(0.4, BODY[name])],
+    "grasp_rest": lambda name: [attach(0.4, BODY[name], "rest")],
+    "grasp_moving": lambda name: [attach(0.4, BODY[name], [0.4, -0.3, 0.2, 0.5, 1.0, -0.7])],
     "grasp_and_release": lambda name: [
-        attach(0.6, BODY[name], "rest"),
-        Change(at=1.4, kind="release", value="load"),
+        attach(0.4, BODY[name], "rest"),
+        Change(at=0.8, kind="release", value="load"),
     ],
     "all_at_once": lambda name: [
-        attach(0.6, BODY[name], [0.4, -0.3, 0.2]),
-        attach(0.9, BODY[name], "rest", name="other"),
-        Change(at=0.5, until=1.5, kind="scale", body=BODY[name], value=0.7),
-        Change(at=0.9, kind="release", value="load"),
+        attach(0.4, BODY[name], [0.4, -0.3, 0.2]),
+        attach(0.6, BODY[name], "rest", name="other"),
+        Change(at=0.2, until=0.9, kind="scale", body=BODY[name], value=0.7),
+        Change(at=0.6, kind="release", value="load"),
         *EVENTS["burn"](name),
     ],
 }
@@ -83,8 +83,16 @@ EVENTS = {
 @pytest.mark.parametrize("event", EVENTS)
 @pytest.mark.parametrize("name", PLANTS)
 def test_truth_solves_every_equation_of_the_run(name, event, record_property):
-    plant = make(name, duration=2.0, changes=EVENTS[event](name), truth_error=0.2)
+    plant = make(name, duration=1.2, changes=EVENTS[event](name), truth_error=0.2)
     worst = residual(plant, seed=3)
-    record_property("residual_max", worst)
+    record_property("residual_max", float(worst))
     print(f"RESIDUAL {name} {event} {worst:.1e}")
     assert worst <= TOLERANCE
+
+
+@pytest.mark.parametrize("name", ["cheetah_leg", "staubli_arm_torque", "human_plate"])
+def test_truth_solves_the_equations_when_only_some_bodies_are_unknown(name):
+    target = [BODY[name], make(name).bodies[0]]
+    plant = make(name, duration=0.5, truth_error=0.2, target=target, changes=EVENTS["ramp"](name))
+    assert plant.rig.size == len(plant.reset(3)[1].theta)
+    assert residual(plant, seed=3) <= TOLERANCE

@@ -120,3 +120,9 @@ def test_the_clean_signal_is_not_touched():
     signal = clean(300)
     signal.flags.writeable = False
     run({"q": white(delay=0.05, bias=1.0), "gyro": white()}, signal)
+
+
+def test_noises_of_two_channels_have_nothing_in_common():
+    noise = run({"q": white(1.0), "gyro": white(1.0)}, np.zeros((10_000, LAYOUT.size)))[:, :5]
+    assert np.max(np.abs(np.corrcoef(noise.T) - np.eye(5))) < 4e-2  # four standard errors
+    assert len(np.unique(noise)) == noise.size
