@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from testbed.core.errors import UnknownName
+from testbed.core.errors import BadInput, UnknownName
 
 Array = NDArray[np.float64]
 
@@ -47,6 +47,8 @@ class Layout:
     def __init__(self, channels: Sequence[Channel]) -> None:
         self.channels = {c.name: c for c in channels}
         self.slices: dict[str, slice] = {}
+        if len(self.channels) != len(channels):
+            raise BadInput(f"two channels share a name: {[c.name for c in channels]}")
         start = 0
         for channel in channels:
             self.slices[channel.name] = slice(start, start + channel.size)
@@ -84,6 +86,9 @@ class Signals(Mapping[str, Array]):
     def __getitem__(self, name: str) -> Array:
         """The channel's components, a view of shape (size,)."""
         return self.flat[self.layout[name]]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.layout.slices
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.layout.slices)

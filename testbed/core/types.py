@@ -79,12 +79,14 @@ class Equation:
 
     def whitened(self) -> tuple[Array, Array]:
         """The rows scaled to unit noise: L⁻¹A and L⁻¹b with L Lᵀ = cov."""
-        W = self.whitener
-        if W is None:
-            if self.cov is None:
-                return self.A, self.b
-            W = whitener(self.cov)
-        return W @ self.A, W @ self.b
+        W = self.whitening()
+        return (self.A, self.b) if W is None else (W @ self.A, W @ self.b)
+
+    def whitening(self) -> Array | None:
+        """L⁻¹ (k, k), or None for the identity."""
+        if self.whitener is None and self.cov is not None:
+            return whitener(self.cov)
+        return self.whitener
 
 
 def whitener(cov: Array) -> Array:

@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from testbed.core.errors import BadInput
+from testbed.core.jit import COMPILED
 from testbed.core.protocols import ForgettingRule
 from testbed.core.registry import estimator
 from testbed.core.signals import Array
@@ -60,22 +61,29 @@ class RLS:
 
     def update(self, eq: Equation) -> Estimate:
         """Forget a little, then fold in k rows."""
+        factor = self.forgetting.factor()
+        if COMPILED and factor is not None:
+            theta, finite = square_root.fold(self.triangle, factor, eq.whitening(), eq.A, eq.b)
+            if not finite:
+                return Estimate(self.theta, self.covariance, {"skipped": "non-finite data"})
+            if theta is not None:
+                self.theta = theta
+            return Estimate(self.theta, self.covariance)
         A, b = eq.whitened()
         rows = np.empty((len(A), A.shape[1] + 1))  # (k, p + 1)
         rows[:, :-1], rows[:, -1] = A, b
         # One dot product tells whether anything is not finite, at a fraction of isfinite's cost.
         if not math.isfinite(np.vdot(rows, rows)):
             return Estimate(self.theta, self.covariance, {"skipped": "non-finite data"})
-        self._forget(rows)
+        self._forget(rows, factor)
         self.triangle = square_root.absorb(self.triangle, rows)
         theta = square_root.solve(self.triangle)
         if theta is not None:
             self.theta = theta
         return Estimate(self.theta, self.covariance)
 
-    def _forget(self, rows: Array) -> None:
+    def _forget(self, rows: Array, factor: float | None) -> None:
         rule = self.forgetting
-        factor = rule.factor()
         if factor is not None:
             if factor != 1.0:
                 self.triangle *= math.sqrt(factor)

@@ -14,6 +14,8 @@ from scipy.linalg.lapack import dpotrf, dtpqrt, dtrtrs
 from testbed.core.jit import COMPILED, kernel
 from testbed.core.signals import Array
 
+_NO_WEIGHT = np.zeros((0, 0))
+
 
 @kernel
 def _absorb(T, rows):  # type: ignore[no-untyped-def]
@@ -54,6 +56,37 @@ def _solve(T, theta):  # type: ignore[no-untyped-def]
     return True
 
 
+@kernel
+def _fold(T, factor, W, A, b, theta):  # type: ignore[no-untyped-def]
+    """Discount T, whiten A and b by W (empty: not at all), absorb them, solve for theta.
+
+    All of an RLS update in one call. Returns 0 where the data are not finite (T is untouched),
+    1 where theta was found, 2 where a direction is still open.
+    """
+    k, p = A.shape
+    rows = np.empty((k, p + 1))
+    total = 0.0
+    for i in range(k):
+        for j in range(p + 1):
+            if W.shape[0] == 0:
+                s = A[i, j] if j < p else b[i]
+            else:
+                s = 0.0
+                for m in range(k):
+                    s += W[i, m] * (A[m, j] if j < p else b[m])
+            rows[i, j] = s
+            total += s * s
+    if not math.isfinite(total):
+        return 0
+    if factor != 1.0:
+        root = math.sqrt(factor)
+        for i in range(p + 1):
+            for j in range(i, p + 1):
+                T[i, j] *= root
+    _absorb(T, rows)
+    return 1 if _solve(T, theta) else 2
+
+
 def absorb(T: Array, rows: Array) -> Array:
     """The triangle (p+1, p+1) after `rows` = [A | b] (k, p+1); `rows` is used up."""
     if COMPILED:
@@ -61,6 +94,13 @@ def absorb(T: Array, rows: Array) -> Array:
         return T
     T, _, _, _ = dtpqrt(0, min(8, len(T)), T, rows, overwrite_b=1)
     return np.ascontiguousarray(T)
+
+
+def fold(T: Array, factor: float, W: Array | None, A: Array, b: Array) -> tuple[Array | None, bool]:
+    """One update of T in place: (θ̂ or None while a direction is open, whether data were finite)."""
+    theta = np.empty(A.shape[1])
+    found = _fold(T, factor, _NO_WEIGHT if W is None else W, A, b, theta)
+    return (theta if found == 1 else None), found != 0
 
 
 def solve(T: Array) -> Array | None:

@@ -67,10 +67,8 @@ class JointRobot(Plant):
 
     def drive(self, plan: Plan) -> Drive:
         """State of the driven joints, and the CAD inertia they move at home."""
-        state = {
-            "q": as_slice(self.driven_qpos + self.layout["q"].start),
-            "v": as_slice(self.driven_dofs + self.layout["v"].start),
-        }
+        q, v = self.layout["q"].start, self.layout["v"].start
+        state = as_slice(np.concatenate([self.driven_qpos + q, self.driven_dofs + v]))
         return Drive(state, self.reference_layout, self._home_inertia(plan.home), plan.size)
 
     def _home_inertia(self, home: Array) -> Array:

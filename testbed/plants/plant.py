@@ -296,7 +296,7 @@ class Plant:
 
     def drive(self, plan: Plan) -> Drive:
         """What the controller may know."""
-        return Drive({}, self.reference_layout, np.zeros(plan.size), plan.size)
+        return Drive(slice(0, 0), self.reference_layout, np.zeros(plan.size), plan.size)
 
     def _check_space(self, table: Mapping[str, Any]) -> None:
         wanted = "force" if "wrench" in self.reference_layout else "joint"

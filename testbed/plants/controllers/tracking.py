@@ -6,7 +6,6 @@ motion is then the same whatever sensors a scenario declares, and studies of noi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,13 +21,13 @@ class Drive:
     """What a controller may know of the robot.
 
     Args:
-        state: Where q and v of the driven joints stand in the flat clean channels.
+        state: Index of q, then v, of the driven joints in the flat clean channels (2 d,).
         reference: Channels of the planned motion, with `tau` or `wrench` as feedforward.
         inertia: Diagonal of the CAD mass matrix at home (d,), kg·m² or kg.
         size: Number of actions.
     """
 
-    state: Mapping[str, Any]
+    state: Any
     reference: Layout
     inertia: Array
     size: int
@@ -48,16 +47,17 @@ class Tracking:
         if not 0 <= bandwidth < 1e4 or not 0 <= damping < 1e3:
             raise BadInput("controller.bandwidth and controller.damping must not be negative")
         rate = 2 * np.pi * bandwidth
-        self.stiffness = drive.inertia * rate**2  # (d,)
-        self.damping = drive.inertia * 2 * damping * rate  # (d,)
-        self._q, self._v = drive.state["q"], drive.state["v"]
-        self._qr, self._vr, self._ff = (drive.reference[c] for c in ("q", "v", "tau"))
+        d, plan = drive.size, drive.reference
+        stiffness = drive.inertia * rate**2  # (d,)
+        self._gain = np.hstack([np.diag(stiffness), np.diag(drive.inertia * 2 * damping * rate)])
+        self._state = drive.state  # q and v of the driven joints, (2 d,)
+        self._plan = slice(plan["q"].start, plan["q"].start + 2 * d)  # v comes right after q
+        self._ff = plan["tau"]
 
     def action(self, t: float, clean: Array, reference: Array) -> Array:
         """Joint torques (d,) to hold from t on."""
-        error = reference[self._qr] - clean[self._q]
-        rate_error = reference[self._vr] - clean[self._v]
-        torque: Array = reference[self._ff] + self.stiffness * error + self.damping * rate_error
+        error = reference[self._plan] - clean[self._state]
+        torque: Array = reference[self._ff] + self._gain @ error
         return torque
 
 

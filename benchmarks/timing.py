@@ -1,0 +1,49 @@
+"""How every figure here is taken: median CPU time of five repeats, beside a reference.
+
+These machines are noisy, so a figure in µs means little without the ratio to something else that
+was timed in the same run, alternating with it.
+"""
+
+from __future__ import annotations
+
+import os
+
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(name, "1")  # before NumPy is imported: one thread for BLAS
+
+import json
+import statistics
+import time
+from collections.abc import Callable
+
+
+def ratio(
+    subject: Callable[[], object], reference: Callable[[], object], loops: int, repeats: int = 5
+) -> tuple[float, float, float]:
+    """Subject over reference, and both in µs a call: medians of alternating repeats."""
+    subject(), reference()  # compiled and warm
+    times: tuple[list[float], list[float]] = ([], [])
+    for _ in range(repeats):
+        for function, found in zip((subject, reference), times, strict=True):
+            start = time.thread_time_ns()
+            for _ in range(loops):
+                function()
+            found.append((time.thread_time_ns() - start) / loops * 1e-3)
+    one, other = (statistics.median(found) for found in times)
+    return statistics.median(a / b for a, b in zip(*times, strict=True)), one, other
+
+
+def report(rows: dict[str, tuple[float, float, float, str, float | None]], as_json: bool) -> int:
+    """Print name → (ratio, µs, reference µs, reference's name, bound); 1 where one is broken."""
+    broken = [n for n, (r, _, _, _, bound) in rows.items() if bound is not None and r > bound]
+    if as_json:
+        table = {
+            name: {"ratio": r, "us": us, "reference_us": ref, "reference": what, "bound": bound}
+            for name, (r, us, ref, what, bound) in rows.items()
+        }
+        print(json.dumps({"ratios": table}, indent=1))
+    else:
+        for name, (r, us, ref, what, bound) in rows.items():
+            limit = "" if bound is None else f", at most {bound:g}"
+            print(f"{name}: {us:.2f} µs = {r:.2f} × {what} ({ref:.2f} µs{limit})")
+    return 1 if broken else 0
