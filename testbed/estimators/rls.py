@@ -69,6 +69,8 @@ class RLS:
             if theta is not None:
                 self.theta = theta
             return Estimate(self.theta, self.covariance)
+        if eq.A.shape[1] != self.theta.size:
+            raise BadInput(f"A must have {self.theta.size} columns, got {eq.A.shape[1]}")
         A, b = eq.whitened()
         rows = np.empty((len(A), A.shape[1] + 1))  # (k, p + 1)
         rows[:, :-1], rows[:, -1] = A, b

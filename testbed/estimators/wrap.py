@@ -24,8 +24,8 @@ class Wrapped:
 
     Its update may ask, by argument name, for: the ports themselves (`eq`, …), `A`, `b`, `t`,
     `cov` of the equation, the previous `theta`, the `problem`, or the raw `sample`. It returns
-    an `Estimate`, a θ (p,), or None for "no news". A function whose arguments Python cannot read
-    (bound from C++) is called as `update(A, b)`, its reset as `reset(prior)`.
+    an `Estimate`, a θ (p,), or None for "no news". A function whose arguments have no readable
+    names (bound from C++) is called as `update(A, b)`, its reset as `reset(prior)`.
     """
 
     def __init__(
@@ -62,7 +62,8 @@ class Wrapped:
         if self._asks is None:
             answer = self._update(known["A"], known["b"])
         else:
-            answer = self._update(**{name: known[name] for name in self._asks})
+            # An optional port may be silent: the function's own default stands in.
+            answer = self._update(**{name: known[name] for name in self._asks if name in known})
         if isinstance(answer, Estimate):
             self.theta = answer.theta
             return answer
@@ -77,7 +78,9 @@ class Wrapped:
         twin.target = copy.deepcopy(self.target, memo)
         for slot in ("_update", "_reset"):
             method = getattr(self, slot)
-            if getattr(method, "__self__", None) is self.target and method is not None:
+            if method is self.target:  # a function, a bound method, or an object that is called
+                setattr(twin, slot, twin.target)
+            elif method is not None and getattr(method, "__self__", None) is self.target:
                 setattr(twin, slot, getattr(twin.target, method.__name__))
         for key in ("theta", "problem"):
             if hasattr(self, key):
@@ -134,9 +137,15 @@ def _arguments(update: Callable[..., Any], ports: Mapping[str, str]) -> tuple[st
     allowed = (*_MEANINGS, *(p.rstrip("?") for p in ports))
     parameters = inspect.signature(update).parameters.values()
     names = [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    kinds = {p.kind for p in parameters}
+    by_place = inspect.Parameter.VAR_POSITIONAL in kinds and not names
+    if inspect.Parameter.POSITIONAL_ONLY in kinds or by_place:
+        return None  # as compiled functions have it
     for p in parameters:
         if p.name in names and p.name not in allowed and p.default is p.empty:
             raise BadInput(
                 f"the wrapped function asks for {p.name!r}; it can have {', '.join(allowed)}"
             )
-    return tuple(n for n in names if n in allowed)
+    if inspect.Parameter.VAR_KEYWORD in kinds:  # takes the ports as they are
+        names += [p.rstrip("?") for p in ports]
+    return tuple(dict.fromkeys(n for n in names if n in allowed))

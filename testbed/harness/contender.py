@@ -43,16 +43,23 @@ class Contender:
         scored = [p.key for p in ports if p.key != "sample"]
         self.scored_key = scored[0] if scored else None
 
-    def reset(self, problem: Problem, tally: Tally, history: History) -> None:
+    def reset(self, problem: Problem, tally: Tally, history: History, dog: Watchdog) -> None:
         """Start anew; an estimator that cannot be reset is bad input."""
+        dog.arm()
         try:
             self.estimator.reset(problem)
-        except TestbedError:
+        except KeyboardInterrupt:
             raise
-        except Exception as error:
+        except PluginTimeout:
             raise BadInput(
-                f"estimator {self.name!r} cannot be reset: {type(error).__name__}: {error}"
-            ) from error
+                f"estimator {self.name!r} hung: reset took longer than {dog.seconds:g} s"
+            ) from None
+        except BaseException as error:  # a plugin may call exit() or raise anything
+            known = isinstance(error, TestbedError)
+            why = " ".join((str(error) if known else f"{type(error).__name__}: {error}").split())
+            raise BadInput(f"estimator {self.name!r} cannot be reset: {why}") from error
+        finally:
+            dog.disarm()
         self.failed: str | None = None
         self.theta: Array = problem.prior.copy()
         self.estimate: Estimate | None = None

@@ -61,6 +61,6 @@ def make_problem(
         prior_cov=prior_covariance(rig, prior, float(np.hypot(prior_error, truth_error))),
         scale=np.sqrt(np.diag(unit)),
         lower=lower,
-        noise=rig.noise,
+        noise={channel: std.copy() for channel, std in rig.noise.items()},
         rng=streams(f"estimator/{name}"),
     )

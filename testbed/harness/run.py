@@ -55,7 +55,7 @@ def run(
         raise BadInput(f"plugin timeout must be positive, got {plugin_timeout}")
     made, inputs = scene.make_estimators(estimators, only, trust_plugins)
     scene.check_accept(made)
-    plant = scene.make_plant()
+    plant = scene.make_plant(trust_plugins)
     with Watchdog(plugin_timeout) as dog, located(scene.where):
         session = Session(
             plant,

@@ -6,10 +6,10 @@ Every mistake is one line that names the file, the key and what would be right.
 from __future__ import annotations
 
 import tomllib
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -73,10 +73,12 @@ class Scenario:
         """All values, defaults filled in, as JSON-able data."""
         return self.model.model_dump(mode="json", by_alias=True, exclude_none=True)
 
-    def make_plant(self) -> Any:
-        """The simulated robot, set up as the scenario says."""
+    def make_plant(self, trust: bool = False) -> Any:
+        """The simulated robot, set up as the scenario says; `trust` lets its plugin files run."""
         m = self.model
         with located(self.where):
+            if not trust:
+                _refuse_files(m.model_dump(exclude={"title", "estimator", "accept"}))
             entry = registry.plant.find(m.plant.use)
             params = m.plant.params()
             if self.path is not None and "model" in params:
@@ -96,10 +98,12 @@ class Scenario:
             return registry.construct("plant", entry, {"setup": setup, **params})
 
     def _sensors(self) -> dict[str, Sensor]:
-        return {
-            name: Sensor.from_table(table, f"sensors.{name}: ")
-            for name, table in self.model.sensors.items()
-        }
+        return {name: self._sensor(name, table) for name, table in self.model.sensors.items()}
+
+    @staticmethod
+    def _sensor(name: str, table: Mapping[str, Any]) -> Sensor:
+        with located(f"sensors.{name}"):
+            return Sensor.from_table(table)
 
     def _changes(self) -> list[Change]:
         changes = []
@@ -136,15 +140,18 @@ class Scenario:
             if isinstance(spec, str | Mapping):
                 parsed = parse_spec(spec)
                 params = dict(parsed.params)
-                name = params.pop("name", None) or label(parsed.use)
-                made.append((name, registry.estimator.make(parsed.use, **params), None))
+                name, ports = params.pop("name", None), params.pop("inputs", None)
+                estimator = registry.estimator.make(parsed.use, **params)
+                made.append((str(name or label(parsed.use)), estimator, ports))
             else:
                 made.append((getattr(spec, "name", type(spec).__name__), spec, None))
-        seen: Counter[str] = Counter()
-        estimators, inputs = {}, {}
+        estimators: dict[str, Any] = {}
+        inputs: dict[str, Mapping[str, str]] = {}
         for name, estimator, ports in made:
-            seen[name] += 1
-            unique = name if seen[name] == 1 else f"{name}#{seen[name]}"
+            numbered = (f"{name}#{i}" for i in count(2))
+            unique = (
+                name if name not in estimators else next(n for n in numbered if n not in estimators)
+            )
             estimators[unique] = estimator
             if ports is not None:
                 inputs[unique] = ports
@@ -163,13 +170,23 @@ class Scenario:
 
 
 def _from_table(table: EstimatorTable, trust: bool) -> tuple[str, Any, Mapping[str, str] | None]:
-    if is_file_spec(table.use) and not trust:
-        raise BadInput(
-            f"a scenario is data, so the plugin file {table.use!r} inside it runs only with "
-            "--trust-plugins (or name it on the command line: --estimator)"
-        )
+    if not trust:
+        _refuse_files(table.model_dump(exclude={"name"}))
     estimator = registry.estimator.make(table.use, **table.params())
     return table.name or label(table.use), estimator, table.inputs
+
+
+def _refuse_files(data: Any, key: str = "") -> None:
+    """Refuse plugin files of any kind, wherever a scenario names them."""
+    if isinstance(data, str) and is_file_spec(data):
+        raise BadInput(
+            f"{key}: a scenario is data, so the plugin file {data!r} inside it runs only with "
+            "--trust-plugins (or name it on the command line: --estimator)"
+        )
+    items = data.items() if isinstance(data, Mapping) else ()
+    items = enumerate(data) if isinstance(data, list) else items
+    for name, value in items:
+        _refuse_files(value, f"{key}.{name}" if key else str(name))
 
 
 def label(use: str) -> str:

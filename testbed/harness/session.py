@@ -85,6 +85,7 @@ class Session:
                 problem,
                 Tally(len(self.rig.bodies), self._every),
                 History(self.t_history, self.truth_history),
+                self.dog,
             )
         for regressor, _ in self._regressors.values():
             regressor.reset()
@@ -144,7 +145,10 @@ class Session:
         ):
             self.skipped_equations += 1
             return None
-        A.flags.writeable = False
+        # Shared by all who asked for it, some of them for the whole run: nobody may write into it.
+        for array in (A, b, equation.cov, equation.whitener, equation.column_cov):
+            if array is not None:
+                array.flags.writeable = False
         return equation
 
 

@@ -5,6 +5,8 @@ Every sample is checked, a block at a time: together they cost a fraction of one
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from testbed.core.protocols import Regressor
@@ -55,11 +57,12 @@ class TruthCheck:
 
     def _count(self, A: Array, b: Array, theta: Array) -> None:
         rest = np.abs(np.einsum("nkp,np->nk", A, theta) - b).max()
-        self._residual = max(self._residual, float(rest))
+        self._residual = float(np.maximum(self._residual, rest))  # keeps a NaN: no clean zero
         self._largest = max(self._largest, float(np.abs(b).max()))
 
     @property
     def residual_max(self) -> float | None:
         """Largest residual over the run's largest |τ|; None where nothing was seen."""
         self._flush()
-        return self._residual / self._largest if self._largest > 0 else None
+        known = self._largest > 0 and math.isfinite(self._residual)
+        return self._residual / self._largest if known else None

@@ -68,6 +68,8 @@ class Watchdog:
                 signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGALRM)
 
     def _bark(self, number: int, frame: FrameType | None) -> None:
-        if self._deadline is not None:  # else it returned just in time
+        deadline = self._deadline
+        # Else it returned just in time, and maybe another plugin's call has begun since.
+        if deadline is not None and time.monotonic() > deadline:
             self._deadline = None
             raise PluginTimeout

@@ -32,7 +32,7 @@ def _inconsistent(theta, bodies):  # type: ignore[no-untyped-def]
             s = J[j, j]
             for k in range(j):
                 s -= J[j, k] * J[j, k]
-            if not s > 0.0:  # also where it is nan
+            if not 0.0 < s < np.inf:  # also where it is nan
                 fine = False
                 break
             root = np.sqrt(s)
