@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks.timing import ratio, report
-
 import mujoco
 import numpy as np
 import pinocchio as pin
 
+from benchmarks.timing import ratio, report
 from testbed.core.resources import find_model
 from testbed.kinematics import Tree
 from testbed.regressors import TreeRegressor

@@ -6,11 +6,6 @@ was timed in the same run, alternating with it.
 
 from __future__ import annotations
 
-import os
-
-for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(name, "1")  # before NumPy is imported: one thread for BLAS
-
 import json
 import statistics
 import time
