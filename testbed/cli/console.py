@@ -10,6 +10,9 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+from testbed.core.jit import is_cold
+
+_LONGEST = 1000  # characters of a message
 _PATIENCE = 2.0  # s after which somebody who waits wants to see that it goes on
 
 
@@ -19,13 +22,18 @@ def stderr() -> Console:
 
 
 def complain(message: str) -> None:
-    """One clear line on stderr."""
-    print("testbed: " + " ".join(message.split()), file=sys.stderr)
+    """One clear line on stderr: no line breaks, no control characters, never endless."""
+    line = " ".join(message.split())
+    line = line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
+    line = "".join(c if c.isprintable() else repr(c)[1:-1] for c in line)
+    print(f"testbed: {line}", file=sys.stderr)
 
 
 @contextmanager
 def progress(title: str, quiet: bool = False) -> Iterator[Callable[[int, int], None] | None]:
     """A bar on a terminal; on a pipe, a line every few seconds once it takes long."""
+    # The first run compiles its kernels: say so while nothing moves yet.
+    compiling = "compiling kernels, only the first time (about 15 s)" if is_cold() else ""
     if quiet:
         yield None
     elif sys.stderr.isatty():
@@ -36,14 +44,15 @@ def progress(title: str, quiet: bool = False) -> Iterator[Callable[[int, int], N
             TimeRemainingColumn(),
         )
         with Progress(*columns, console=stderr(), transient=True) as bar:
-            # The first run compiles its kernels: say so while nothing moves yet.
-            task = bar.add_task(f"{title}: preparing (kernels are compiled once)", total=None)
+            task = bar.add_task(compiling or f"{title}: preparing", total=None)
 
             def show(done: int, total: int) -> None:
                 bar.update(task, completed=done, total=total, description=title)
 
             yield show
     else:
+        if compiling:
+            print(f"testbed: {compiling}", file=sys.stderr)
         last = time.monotonic()
 
         def line(done: int, total: int) -> None:

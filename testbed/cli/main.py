@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import typer
 
-from testbed.cli import list_command, run_command, scenario_command
+from testbed.cli import excite_command, list_command, run_command, scenario_command
 from testbed.cli.console import complain
 from testbed.core.errors import TestbedError
 
@@ -23,10 +23,12 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("run")(run_command.run_scenario)
 app.command("list")(list_command.list_plugins)
 app.add_typer(scenario_command.app, name="scenario")
+app.command("excite")(excite_command.excite)
 
 
 @app.callback()
@@ -57,6 +59,8 @@ def _invoke(arguments: list[str], debug: bool) -> int:
         code = typer.main.get_command(app).main(
             args=arguments, prog_name="testbed", standalone_mode=False
         )
+        if code == 130:  # newer Typers turn Ctrl-C into this code by themselves, without a word
+            complain("interrupted")
         return code if isinstance(code, int) else 0
     except (KeyboardInterrupt, typer.Abort):
         complain("interrupted")

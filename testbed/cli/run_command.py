@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Annotated
 
@@ -21,6 +24,16 @@ def run_scenario(
             "(rls:forgetting.use=exponential,forgetting.tau=0.5)."
         ),
     ] = None,
+    sets: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            help="Replaces a value: sensors.wrench.std=0.3, estimator.rls.forgetting.use=none.",
+        ),
+    ] = None,
+    model: Annotated[
+        Path | None, typer.Option(help="The robot's file, for a scenario with the plant mjcf.")
+    ] = None,
     only: Annotated[bool, typer.Option("--only", help="Only those given by --estimator.")] = False,
     out: Annotated[
         Path | None, typer.Option(help="Folder for result.json, history.npz and log.npz.")
@@ -38,10 +51,15 @@ def run_scenario(
     from testbed.core.errors import BadInput
     from testbed.harness import Scenario, run
 
-    scene = Scenario.load(scenario)
+    changed = list(sets or [])
+    if model is not None:
+        changed.append(f"plant.model={str(model.resolve())!r}")
+    scene = Scenario.load(scenario, changed)
     if only and not estimator:
         raise BadInput("--only keeps the estimators given by --estimator: name at least one")
-    with progress(scene.model.title) as show:
+    _check_places(out, record)
+    # What a plugin prints goes to stderr: stdout is for the result alone.
+    with progress(scene.model.title) as show, redirect_stdout(sys.stderr):
         result = run(
             scene,
             seed=seed,
@@ -68,6 +86,23 @@ def run_scenario(
     if result.scorecard["stopped"]:
         complain(result.scorecard["stopped"])
     return 0 if result.passed else 1
+
+
+def _check_places(out: Path | None, record: Path | None) -> None:
+    """Refuse before the run what could not be written after it."""
+    from testbed.core.errors import BadInput
+
+    if record is not None and (record.is_dir() or not record.name):
+        raise BadInput(f"--record {str(record)!r} is a folder: name a file, e.g. log.npz")
+    if out is not None and out.exists() and not out.is_dir():
+        raise BadInput(f"--out {str(out)!r} is a file: name a folder, new or existing")
+    for option, path in (("--out", out), ("--record", record and record.parent)):
+        if path is None:
+            continue
+        there = next(p for p in (path.absolute(), *path.absolute().parents) if p.exists())
+        if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+            why = "may not be written to" if there.is_dir() else "is not a folder"
+            raise BadInput(f"{option}: cannot write to {str(path)!r}: {str(there)!r} {why}")
 
 
 def describe(row: dict) -> str:  # type: ignore[type-arg]

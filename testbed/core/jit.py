@@ -57,6 +57,11 @@ COMPILED: bool = _numba is not None
 _FOLDER = _cache_folder() if COMPILED else ""
 
 
+def is_cold() -> bool:
+    """Whether kernels are yet to be compiled, which takes a while the first time."""
+    return bool(_FOLDER) and not os.listdir(_FOLDER)
+
+
 def kernel(function: F) -> F:
     """Decorate a function of arrays and numbers: compiled on first use and cached on disk.
 

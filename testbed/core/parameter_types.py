@@ -7,7 +7,6 @@ and unions of these. Anything else is the plugin's own business.
 from __future__ import annotations
 
 import inspect
-import math
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
@@ -15,6 +14,8 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+
+from testbed.core.signals import Array
 
 Test = tuple[Callable[[Any], bool], str]
 
@@ -44,16 +45,22 @@ def missing(make: Callable[..., Any], params: Mapping[str, Any]) -> str | None:
 
 def is_number(value: Any) -> bool:
     """A real number, not a switch and not nan."""
-    return isinstance(value, Real) and not isinstance(value, bool | np.bool_) and value == value
+    return _real(value) and value == value
 
 
-def is_numbers(value: Any) -> bool:
-    """A number, or lists of numbers to any depth: no texts and no switches in disguise."""
-    if isinstance(value, np.ndarray):
-        return value.dtype.kind in "fiu"
-    if isinstance(value, list | tuple):
-        return all(is_numbers(item) for item in value)
-    return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+def as_numbers(value: Any) -> Array | None:
+    """A number or (nested) list of numbers as an array; None for texts, switches and the rest."""
+    flat = [value]
+    while any(isinstance(item, list | tuple) for item in flat):
+        nested = [item if isinstance(item, list | tuple) else [item] for item in flat]
+        flat = [inner for item in nested for inner in item]
+    if not all(isinstance(item, np.ndarray) or _real(item) for item in flat):
+        return None
+    try:
+        array = np.asarray(value)
+        return array.astype(float) if array.dtype.kind in "fiuO" else None
+    except (TypeError, ValueError, OverflowError):  # ragged, or a number of hundreds of digits
+        return None
 
 
 def shown(value: Any) -> str:
@@ -70,6 +77,10 @@ def _hints(make: Callable[..., Any]) -> dict[str, Any]:
         return typing.get_type_hints(make.__init__ if inspect.isclass(make) else make)
     except Exception:  # names that only a type checker knows, compiled classes, …
         return {}
+
+
+def _real(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
 
 
 def _whole(value: Any) -> bool:
@@ -103,16 +114,3 @@ def _tests(hint: Any) -> list[Test] | None:
     if hint in (Mapping, dict) or origin in (Mapping, dict):
         return [(lambda value: isinstance(value, Mapping), "a table")]
     return None
-
-
-def finite_numbers(value: Any, limit: float = math.inf) -> bool:
-    """Numbers, all finite and none beyond ±limit."""
-    return is_numbers(value) and bool(
-        np.all(np.isfinite(flat := _flat(value))) and np.all(np.abs(flat) <= limit)
-    )
-
-
-def _flat(value: Any) -> Any:
-    if isinstance(value, list | tuple):
-        return np.array([x for item in value for x in _flat(item)], dtype=float)
-    return np.atleast_1d(np.asarray(value, dtype=float)).ravel()

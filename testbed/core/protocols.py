@@ -125,6 +125,8 @@ class Rig:
         friction_held: Whether Coulomb friction acts with the velocity of the previous sample.
         noise: Declared standard deviation of each measured channel.
         options: Whatever else a regressor of this plant needs.
+        group_noise: Signal group → channel → declared standard deviation, where a group's own
+            differs from `noise` (derived signals).
     """
 
     name: str
@@ -142,6 +144,7 @@ class Rig:
     friction_held: bool = False
     noise: Mapping[str, Array] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
+    group_noise: Mapping[str, Mapping[str, Array]] = field(default_factory=dict)
 
     @property
     def layout(self) -> Layout:
@@ -152,6 +155,18 @@ class Rig:
     def size(self) -> int:
         """Number of parameters p."""
         return 10 * len(self.bodies) + len(self.extra)
+
+    def std(self, channel: str, group: str = "measured") -> Array:
+        """Declared standard deviation of a group's channel (size,); zeros where none is declared.
+
+        A planned motion has no noise.
+        """
+        layout = self.groups[group]
+        size = layout.channels[channel].size if channel in layout else 0
+        found = self.group_noise.get(group, self.noise).get(channel)
+        if found is None or group == "reference" or size == 0:
+            return np.zeros(size)
+        return np.asarray(found, dtype=float)
 
     def covariance(self, channel: str, rows: Sequence[int] | slice = slice(None)) -> Array | None:
         """Declared noise covariance of a channel's rows (k, k); None where none is declared."""

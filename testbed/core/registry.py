@@ -17,6 +17,7 @@ from importlib.metadata import entry_points
 from typing import Any, TypeVar
 
 from testbed.core.errors import BadInput, TestbedError, UnknownName
+from testbed.core.parameter_types import missing, type_problem
 from testbed.core.plugin_file import is_file_spec, load_class
 from testbed.core.spec import Spec, parse_spec
 
@@ -117,15 +118,28 @@ class Registry:
         spec = parse_spec(spec)
         return construct(self.kind, self.find(spec.use), {**spec.params, **params})
 
+    def build(self, table: Mapping[str, Any], /, **given: Any) -> Any:
+        """An instance from a scenario's table; what is `given` cannot be set in the table."""
+        spec = parse_spec(table)
+        entry = self.find(spec.use)
+        check_parameters(self.kind, entry, spec.params, given)
+        return construct(self.kind, entry, {**spec.params, **given})
+
 
 def construct(kind: str, entry: Entry, params: Mapping[str, Any]) -> Any:
     """Call `entry.make(**params)`, with parameter names checked before and errors made readable."""
     check_parameters(kind, entry, params)
+    problem = type_problem(entry.make, params)
+    if problem is not None:
+        raise BadInput(f"{kind} {entry.name!r}: {problem}")
+    needed = missing(entry.make, params)
+    if needed is not None:
+        raise BadInput(f"{kind} {entry.name!r} needs {needed}: say {needed} = …")
     try:
         return entry.make(**params)
     except TestbedError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a plugin may call exit()
         raise BadInput(
             f"{kind} {entry.name!r} cannot be made: {type(error).__name__}: {error}"
         ) from error

@@ -74,14 +74,19 @@ class Layout:
 
 
 class Signals(Mapping[str, Array]):
-    """One group of channels at one instant: a read-only mapping over a flat vector."""
+    """One group of channels at one instant: a read-only mapping over a flat vector.
 
-    __slots__ = ("flat", "layout")
+    `stale` names the channels with nothing new in this sample: a slow sensor between its samples
+    (which repeats its last value), or a missing sample (NaN).
+    """
 
-    def __init__(self, layout: Layout, flat: Array) -> None:
+    __slots__ = ("flat", "layout", "stale")
+
+    def __init__(self, layout: Layout, flat: Array, stale: frozenset[str] = frozenset()) -> None:
         flat.flags.writeable = False
         self.layout = layout
         self.flat = flat  # (layout.size,)
+        self.stale = stale
 
     def __getitem__(self, name: str) -> Array:
         """The channel's components, a view of shape (size,)."""

@@ -1,6 +1,7 @@
 """Estimators: one algorithm a file. None of them ever sees the truth."""
 
 from testbed.estimators.rls import RLS
+from testbed.estimators.rls_logdet import RLSLogDet
 from testbed.estimators.wrap import wrap
 
-__all__ = ["RLS", "wrap"]
+__all__ = ["RLS", "RLSLogDet", "wrap"]

@@ -61,6 +61,8 @@ class RLS:
 
     def update(self, eq: Equation) -> Estimate:
         """Forget a little, then fold in k rows."""
+        if eq.A.shape[1] != self.theta.size:
+            raise BadInput(f"A must have {self.theta.size} columns, got {eq.A.shape[1]}")
         factor = self.forgetting.factor()
         if COMPILED and factor is not None:
             theta, finite = square_root.fold(self.triangle, factor, eq.whitening(), eq.A, eq.b)
@@ -69,22 +71,20 @@ class RLS:
             if theta is not None:
                 self.theta = theta
             return Estimate(self.theta, self.covariance)
-        if eq.A.shape[1] != self.theta.size:
-            raise BadInput(f"A must have {self.theta.size} columns, got {eq.A.shape[1]}")
         A, b = eq.whitened()
         rows = np.empty((len(A), A.shape[1] + 1))  # (k, p + 1)
         rows[:, :-1], rows[:, -1] = A, b
         # One dot product tells whether anything is not finite, at a fraction of isfinite's cost.
         if not math.isfinite(np.vdot(rows, rows)):
             return Estimate(self.theta, self.covariance, {"skipped": "non-finite data"})
-        self._forget(rows, factor)
+        self._forget(A, b, factor)
         self.triangle = square_root.absorb(self.triangle, rows)
         theta = square_root.solve(self.triangle)
         if theta is not None:
             self.theta = theta
         return Estimate(self.theta, self.covariance)
 
-    def _forget(self, rows: Array, factor: float | None) -> None:
+    def _forget(self, A: Array, b: Array, factor: float | None) -> None:
         rule = self.forgetting
         if factor is not None:
             if factor != 1.0:
@@ -92,8 +92,7 @@ class RLS:
             return
         R = self.triangle[:-1, :-1]
         information = R.T @ R
-        innovation = rows[:, -1] - rows[:, :-1] @ self.theta
-        G = rule.discount(information, rows[:, :-1], innovation, self.theta)
+        G = rule.discount(information, A, b - A @ self.theta, self.theta)
         if G is not None:
             smaller = square_root.refactor(information - G, self.theta, self.triangle[-1, -1])
             if smaller is not None:  # else G took a direction to zero: keep what was known of it

@@ -11,6 +11,7 @@ import math
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dtpqrt, dtrtrs
 
+from testbed.core.errors import BadInput
 from testbed.core.jit import COMPILED, kernel
 from testbed.core.signals import Array
 
@@ -98,6 +99,8 @@ def absorb(T: Array, rows: Array) -> Array:
 
 def fold(T: Array, factor: float, W: Array | None, A: Array, b: Array) -> tuple[Array | None, bool]:
     """One update of T in place: (θ̂ or None while a direction is open, whether data were finite)."""
+    if W is not None and W.shape != (len(A), len(A)):  # compiled code would read past its end
+        raise BadInput(f"cov must have shape {(len(A), len(A))}, got {W.shape}")
     theta = np.empty(A.shape[1])
     found = _fold(T, factor, _NO_WEIGHT if W is None else W, A, b, theta)
     return (theta if found == 1 else None), found != 0
@@ -117,7 +120,7 @@ def refactor(information: Array, theta: Array, rest: float = 0.0) -> Array | Non
     """The triangle of a given information Ω (p, p) and estimate; None where Ω is not positive."""
     p = theta.size
     R, info = dpotrf(information, lower=0, clean=1)
-    if info != 0:
+    if info != 0 or not math.isfinite(np.vdot(R, R)):  # LAPACK lets a NaN pass
         return None
     T = np.zeros((p + 1, p + 1))
     T[:p, :p], T[:p, p], T[p, p] = R, R @ theta, rest

@@ -62,7 +62,15 @@ def make_regressor(key: str, rig: Rig, named: Mapping[str, Mapping[str, Any]]) -
     spec = parse_spec(table)
     entry = registry.regressor.find(spec.use)
     registry.check_parameters("regressor", entry, spec.params, given=("rig", "group"))
-    made: Regressor = registry.construct(
-        "regressor", entry, {"rig": rig, "group": group, **spec.params}
-    )
+    try:
+        made: Regressor = registry.construct(
+            "regressor", entry, {"rig": rig, "group": group, **spec.params}
+        )
+    except BadInput as error:
+        if rig.default_regressor == name:
+            raise
+        raise BadInput(
+            f"regressor {name!r} does not fit the plant {rig.name!r} with signals {group!r}, whose "
+            f"own is {rig.default_regressor!r}: {error}"
+        ) from None
     return made

@@ -38,9 +38,17 @@ def prior_covariance(rig: Rig, prior: Array, error: float) -> Array | None:
         where = slice(10 * i, 10 * i + 10)
         B = natural_basis(prior[where])
         cov[where, where] = error**2 * B @ B.T
-    extra = np.maximum(np.abs(prior[n:]), 1e-6)
-    cov[range(n, prior.size), range(n, prior.size)] = (error * extra) ** 2
+    cov[range(n, prior.size), range(n, prior.size)] = _extra_std(rig, prior[n:], error) ** 2
     return cov
+
+
+def _extra_std(rig: Rig, prior: Array, error: float) -> Array:
+    """Friction is known to a share of its size, a sensor's offset to 1 N or 0.1 N·m (extra,)."""
+    std = error * np.maximum(np.abs(prior), 1e-6)
+    for i, name in enumerate(rig.extra):
+        if name.startswith("offset."):
+            std[i] = 1.0 if name[7] == "f" else 0.1
+    return std
 
 
 def make_problem(
@@ -52,7 +60,8 @@ def make_problem(
     assert unit is not None
     n = 10 * len(rig.bodies)
     lower = np.full(prior.size, -np.inf)
-    lower[:n:10], lower[n:] = 0.0, 0.0  # masses and friction are not negative
+    lower[:n:10] = 0.0  # masses and friction are not negative
+    lower[n:] = [-np.inf if name.startswith("offset.") else 0.0 for name in rig.extra]
     return Problem(
         prior=prior,
         dt=rig.dt,

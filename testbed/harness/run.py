@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 
 from testbed.core.errors import BadInput, Diverged
+from testbed.harness.messages import located
 from testbed.harness.result import SCHEMA, Result
-from testbed.harness.scenario import Scenario, located
+from testbed.harness.scenario import Scenario
 from testbed.harness.session import Session, layout_of
+from testbed.harness.validation import validation_rows
 from testbed.harness.watchdog import Watchdog
 from testbed.logs import Recorder
 from testbed.scores import evaluate
@@ -47,14 +49,16 @@ def run(
         progress: Called with (samples done, samples in all) now and then.
     """
     scene = as_scenario(scenario)
-    model = scene.model
-    seed = model.seed if seed is None else seed
-    if not isinstance(seed, int) or seed < 0:
+    seed = scene.model.seed if seed is None else seed
+    if not isinstance(seed, int | np.integer) or isinstance(seed, bool) or seed < 0:
         raise BadInput(f"seed must be a whole number ≥ 0, got {seed!r}")
+    seed = int(seed)
+    scene = scene.for_seed(seed)
+    model = scene.model
     if plugin_timeout is not None and not 0 < plugin_timeout < float("inf"):
         raise BadInput(f"plugin timeout must be positive, got {plugin_timeout}")
     made, inputs = scene.make_estimators(estimators, only, trust_plugins)
-    scene.check_accept(made)
+    scene.check_metrics(made)
     plant = scene.make_plant(trust_plugins)
     with Watchdog(plugin_timeout) as dog, located(scene.where):
         session = Session(
@@ -69,6 +73,10 @@ def run(
         )
         about = {"scenario": scene.resolved(), "seed": seed, "versions": versions()}
         recorder = Recorder(session.rig, about) if (record or out is not None) else None
+        if model.validation is not None:
+            other = scene.for_validation().make_plant(trust_plugins)
+            steps = steps_in(model.validation.duration, session.rig.dt)
+            session.validation = validation_rows(other, seed, steps)
         stopped = _loop(session, seed, steps_in(model.duration, session.rig.dt), recorder, progress)
     result = Result(_scorecard(scene, session, seed, stopped), _histories(session), recorder)
     if out is not None:
@@ -122,11 +130,15 @@ def _histories(session: Session) -> dict[str, Any]:
 
 def _scorecard(scene: Scenario, session: Session, seed: int, stopped: str | None) -> dict[str, Any]:
     estimators: dict[str, Any] = {}
+    problems: list[str] = []
+    names = scene.model.metrics
+    if names is not None:
+        names = [*names, *(rule.metric for rule in scene.model.accept)]
     for name, c in session.contenders.items():
         estimators[name] = {
             "failed": c.failed,
             "theta": c.theta.tolist(),
-            "metrics": evaluate(c.tally),
+            "metrics": evaluate(c.tally, names, problems),
             "changes": [{"at": change.at} for change in scene.model.change],
             "timing": {**c.history.timing(session.rig.dt), "solve_ms": c.solve_ms},
             "info": c.info,
@@ -142,6 +154,7 @@ def _scorecard(scene: Scenario, session: Session, seed: int, stopped: str | None
         "layout": layout_of(session.rig),
         "truth": {"residual_max": session.residual_max, "theta_final": truths[-1].tolist()},
         "skipped_equations": session.skipped_equations,
+        "warnings": problems,
         "estimators": estimators,
         "accept": _accept(scene, estimators),
     }

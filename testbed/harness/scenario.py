@@ -5,38 +5,45 @@ Every mistake is one line that names the file, the key and what would be right.
 
 from __future__ import annotations
 
+import copy
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from itertools import count
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from testbed.core import registry
-from testbed.core.errors import BadInput, UnknownName, suggestion
-from testbed.core.plugin_file import is_file_spec
+from testbed.core.errors import BadInput, UnknownName
 from testbed.core.resources import find_scenario
-from testbed.core.spec import parse_spec
-from testbed.harness.schema import EstimatorTable, ScenarioModel
+from testbed.harness import entrants
+from testbed.harness.entrants import Ports, refuse_files
+from testbed.harness.extends import resolve_extends
+from testbed.harness.messages import DEEPEST, depth, first_problem, located, refuse_huge
+from testbed.harness.paths import read_assignment, set_at
+from testbed.harness.schema import ScenarioModel
+from testbed.harness.vary import draw_varied
 from testbed.plants.changes import Change
 from testbed.plants.setup import Setup
 from testbed.sensors import Sensor
 
 
-@dataclass(frozen=True)
 class Scenario:
     """What happens in a run, as validated data.
 
+        Scenario(title="My arm", duration=3.0, plant={"use": "staubli_arm"}, estimator=[…])
+
     Args:
-        model: The validated tables.
+        model: The validated tables; None takes them from `tables`.
         path: The file it came from, None for one made in Python.
+        tables: The keys of a scenario file.
     """
 
-    model: ScenarioModel
-    path: Path | None = None
+    def __init__(
+        self, model: ScenarioModel | None = None, path: Path | None = None, **tables: Any
+    ) -> None:
+        self.model: ScenarioModel = self.from_dict(tables, path).model if model is None else model
+        self.path = path
 
     @property
     def where(self) -> str:
@@ -44,30 +51,61 @@ class Scenario:
         return self.path.name if self.path else "scenario"
 
     @classmethod
-    def load(cls, name: str | Path) -> Scenario:
-        """From a shipped scenario's name or a TOML file."""
+    def load(cls, name: str | Path, sets: Sequence[str] = ()) -> Scenario:
+        """From a shipped scenario's name or a TOML file.
+
+        Args:
+            name: Which.
+            sets: Values that replace the file's, as `key.path=value`.
+        """
         path = find_scenario(name)
-        try:
-            text = path.read_text(encoding="utf-8")
-            data = tomllib.loads(text)
-        except UnicodeDecodeError as error:
-            raise BadInput(f"{path.name}: not a UTF-8 text file ({error.reason})") from None
-        except tomllib.TOMLDecodeError as error:
-            raise BadInput(f"{path.name}: not valid TOML: {error}") from None
-        except RecursionError:
-            raise BadInput(f"{path.name}: nested too deeply") from None
-        except OSError as error:
-            raise BadInput(f"{path.name}: cannot be read: {error.strerror}") from None
+        data = read_toml(path)
+        with located(path.name):
+            data = resolve_extends(data, path, read_toml)
+            for text in sets:
+                set_at(data, *read_assignment(text))
         return cls.from_dict(data, path)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], path: Path | None = None) -> Scenario:
         """From plain data, as a TOML file holds it."""
         where = path.name if path else "scenario"
+        if depth(data) > DEEPEST:
+            raise BadInput(f"{where}: nested too deeply (more than {DEEPEST} tables or lists)")
+        with located(where):
+            refuse_huge(data)
+            if "extends" in data:
+                data = resolve_extends(data, path, read_toml)
         try:
-            return cls(ScenarioModel.model_validate(dict(data)), path)
+            model = ScenarioModel.model_validate(dict(data))
         except ValidationError as error:
-            raise BadInput(f"{where}: {_first_problem(error)}") from None
+            raise BadInput(f"{where}: {first_problem(error, ScenarioModel)}") from None
+        with located(f"{where}: grid"):
+            for key, values in model.grid.items():
+                set_at(copy.deepcopy(dict(data)), key, values[0])  # refuses what is not there
+        return cls(model, path)
+
+    def for_seed(self, seed: int) -> Scenario:
+        """The scenario of one seed: every value under `[vary]` drawn."""
+        if not self.model.vary:
+            return self
+        with located(self.where):
+            data = draw_varied(self.resolved(), seed)
+        return self.from_dict(data, self.path)
+
+    def for_validation(self) -> Scenario:
+        """The same robot on the motion of `[validation]`: no noise, no changes, no mismatch."""
+        m = self.model
+        assert m.validation is not None
+        data = self.resolved()
+        for key in ("sensors", "signals", "change", "vary", "grid", "accept", "process", "prior"):
+            data.pop(key, None)
+        data["plant"].pop("mismatch", None)
+        data["plant"].pop("tracking", None)
+        data["duration"] = m.validation.duration
+        if m.validation.excitation is not None:
+            data["excitation"] = m.validation.excitation.model_dump()
+        return self.from_dict(data, self.path)
 
     def resolved(self) -> dict[str, Any]:
         """All values, defaults filled in, as JSON-able data."""
@@ -78,7 +116,7 @@ class Scenario:
         m = self.model
         with located(self.where):
             if not trust:
-                _refuse_files(m.model_dump(exclude={"title", "estimator", "accept"}))
+                refuse_files(m.model_dump(exclude={"title", "estimator", "accept"}))
             entry = registry.plant.find(m.plant.use)
             params = m.plant.params()
             if self.path is not None and "model" in params:
@@ -93,7 +131,18 @@ class Scenario:
                 changes=self._changes(),
                 excitation=None if m.excitation is None else m.excitation.model_dump(),
                 controller=None if m.controller is None else m.controller.model_dump(),
+                mismatch=m.plant.mismatch,
+                process=m.process,
+                signals=m.signals,
+                noise_scale=m.noise.scale,
+                folder=None if self.path is None else self.path.parent,
             )
+            for name, table in m.regressors.items():
+                with located(f"regressors.{name}"):
+                    found = registry.regressor.find(table.use)
+                    registry.check_parameters(
+                        "regressor", found, table.params(), given=("rig", "group")
+                    )
             registry.check_parameters("plant", entry, params, given=("setup",))
             return registry.construct("plant", entry, {"setup": setup, **params})
 
@@ -115,6 +164,8 @@ class Scenario:
                 body=c.body,
                 until=c.until,
                 part=c.part,
+                joint=c.joint,
+                channel=c.channel,
                 where=f"change.{i}",
             )
             if change.kind == "attach":
@@ -124,7 +175,7 @@ class Scenario:
 
     def make_estimators(
         self, more: Sequence[Any] = (), only: bool = False, trust: bool = False
-    ) -> tuple[dict[str, Any], dict[str, Mapping[str, str]]]:
+    ) -> tuple[dict[str, Any], dict[str, Ports]]:
         """Estimators by name, and the ports that the scenario overrides.
 
         Args:
@@ -132,111 +183,27 @@ class Scenario:
             only: Leave out the scenario's own.
             trust: Whether plugin files named inside the scenario may run.
         """
-        made: list[tuple[str, Any, Mapping[str, str] | None]] = []
-        for i, table in enumerate([] if only else self.model.estimator):
-            with located(f"{self.where}: estimator.{i}"):
-                made.append(_from_table(table, trust))
-        for spec in more:
-            if isinstance(spec, str | Mapping):
-                parsed = parse_spec(spec)
-                params = dict(parsed.params)
-                name, ports = params.pop("name", None), params.pop("inputs", None)
-                estimator = registry.estimator.make(parsed.use, **params)
-                made.append((str(name or label(parsed.use)), estimator, ports))
-            else:
-                made.append((getattr(spec, "name", type(spec).__name__), spec, None))
-        estimators: dict[str, Any] = {}
-        inputs: dict[str, Mapping[str, str]] = {}
-        for name, estimator, ports in made:
-            numbered = (f"{name}#{i}" for i in count(2))
-            unique = (
-                name if name not in estimators else next(n for n in numbered if n not in estimators)
-            )
-            estimators[unique] = estimator
-            if ports is not None:
-                inputs[unique] = ports
-        return estimators, inputs
+        own = [] if only else self.model.estimator
+        return entrants.make_estimators(own, more, self.where, trust)
 
-    def check_accept(self, estimators: Mapping[str, Any]) -> None:
-        """Refuse accept rules about metrics that do not exist."""
-        for i, rule in enumerate(self.model.accept):
-            if rule.metric not in registry.metric.all():
-                raise UnknownName(
-                    "metric", rule.metric, registry.metric.all(), f"{self.where}: accept.{i}: "
-                )
-            known = {*estimators, *(t.name or label(t.use) for t in self.model.estimator)}
-            if rule.estimator not in known:
-                raise UnknownName("estimator", rule.estimator, known, f"{self.where}: accept.{i}: ")
+    def check_metrics(self, estimators: Mapping[str, Any]) -> None:
+        """Refuse metrics and accept rules about what does not exist."""
+        m = self.model
+        for name in m.metrics or ():
+            if name not in registry.metric.all():
+                raise UnknownName("metric", name, registry.metric.all(), f"{self.where}: metrics: ")
+        entrants.check_accept(m.accept, m.estimator, estimators, self.where)
 
 
-def _from_table(table: EstimatorTable, trust: bool) -> tuple[str, Any, Mapping[str, str] | None]:
-    if not trust:
-        _refuse_files(table.model_dump(exclude={"name"}))
-    estimator = registry.estimator.make(table.use, **table.params())
-    return table.name or label(table.use), estimator, table.inputs
-
-
-def _refuse_files(data: Any, key: str = "") -> None:
-    """Refuse plugin files of any kind, wherever a scenario names them."""
-    if isinstance(data, str) and is_file_spec(data):
-        raise BadInput(
-            f"{key}: a scenario is data, so the plugin file {data!r} inside it runs only with "
-            "--trust-plugins (or name it on the command line: --estimator)"
-        )
-    items = data.items() if isinstance(data, Mapping) else ()
-    items = enumerate(data) if isinstance(data, list) else items
-    for name, value in items:
-        _refuse_files(value, f"{key}.{name}" if key else str(name))
-
-
-def label(use: str) -> str:
-    """The default name of an estimator: its registered name, or its class."""
-    return use.rpartition(":")[2] if is_file_spec(use) else use
-
-
-@contextmanager
-def located(where: str) -> Iterator[None]:
-    """Put the file (and key) before the message of any bad input."""
+def read_toml(path: Path) -> dict[str, Any]:
+    """The data of a TOML file, or one line that says what is wrong with it."""
     try:
-        yield
-    except BadInput as error:
-        raise BadInput(f"{where}: {error}") from None
-
-
-def _first_problem(error: ValidationError) -> str:
-    """The first thing that is wrong, in words: key path, what it must be, what was given."""
-    problem = error.errors()[0]
-    path = [p for p in problem["loc"] if p != "from"]
-    kind, given = problem["type"], problem.get("input")
-    key = ".".join(str(p) for p in problem["loc"])
-    if kind == "extra_forbidden":
-        valid = _keys_at(ScenarioModel, path[:-1])
-        place = f"{'.'.join(str(p) for p in path[:-1])}: " if path[:-1] else ""
-        return f"{place}unknown key {str(path[-1])!r}{suggestion(str(path[-1]), valid)}"
-    if kind == "missing":
-        return f"{key} is missing"
-    message = problem["msg"]
-    message = message.removeprefix("Value error, ").removeprefix("Input should be ")
-    message = message[:1].lower() + message[1:]
-    if kind == "value_error":
-        return f"{key}: {message}" if key else message
-    shown = repr(given)
-    shown = shown if len(shown) <= 60 else shown[:57] + "…"
-    return f"{key} must be {message}, got {shown}"
-
-
-def _keys_at(model: type[BaseModel], path: Sequence[Any]) -> list[str]:
-    """Valid keys of the table at a path of the schema."""
-    for step in path:
-        field = model.model_fields.get(str(step)) if isinstance(step, str) else None
-        if field is None:
-            continue  # an index of a list of tables
-        for candidate in _models_in(field.annotation):
-            model = candidate
-    return [f.alias or name for name, f in model.model_fields.items()]
-
-
-def _models_in(annotation: Any) -> list[type[BaseModel]]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return [annotation]
-    return [m for a in getattr(annotation, "__args__", ()) for m in _models_in(a)]
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))  # some editors put a mark
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{path.name}: not a UTF-8 text file ({error.reason})") from None
+    except ValueError as error:  # TOMLDecodeError, or a number of thousands of digits
+        raise BadInput(f"{path.name}: not valid TOML: {error}") from None
+    except RecursionError:
+        raise BadInput(f"{path.name}: nested too deeply") from None
+    except OSError as error:
+        raise BadInput(f"{path.name}: cannot be read: {error.strerror}") from None

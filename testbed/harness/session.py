@@ -59,6 +59,7 @@ class Session:
         self.source, self.rig = source, source.rig
         self.prior_error, self.truth_error = prior_error, truth_error
         self.dog = watchdog or Watchdog(None)
+        self.validation: Array | None = None  # rows (n, p) that only the scores see
         self._every = max(1, round(1.0 / (score_hz * self.rig.dt)))
         self.contenders: dict[str, Contender] = {}
         for name, estimator in estimators.items():
@@ -70,6 +71,11 @@ class Session:
             key: (make_regressor(key, self.rig, regressors or {}), key.partition("@")[2])
             for key in sorted(keys)
         }
+        for contender in self.contenders.values():
+            if "column_cov" in getattr(contender.estimator, "needs", ()):
+                for port in contender.ports:
+                    if port.key in self._regressors:
+                        self._regressors[port.key][0].with_column_cov = True  # type: ignore[attr-defined]
         self._truth = TruthCheck(
             make_regressor(f"{self.rig.default_regressor}@measured", self.rig, {})
         )
@@ -83,7 +89,7 @@ class Session:
             problem = make_problem(self.rig, name, streams, self.prior_error, self.truth_error)
             contender.reset(
                 problem,
-                Tally(len(self.rig.bodies), self._every),
+                Tally(len(self.rig.bodies), self._every, validation=self.validation),
                 History(self.t_history, self.truth_history),
                 self.dog,
             )
@@ -111,7 +117,7 @@ class Session:
     @property
     def residual_max(self) -> float | None:
         """Largest |Γθ − τ| of noiseless truth over the run's largest |τ|."""
-        return self._truth.residual_max
+        return self._truth.residual_max if getattr(self.source, "rigid_truth", True) else None
 
     def finish(self) -> None:
         """The run is over: batch estimators solve, tallies close."""

@@ -1,12 +1,12 @@
 """Time-varying truth: loads that come and go, mass that ramps, tanks that empty.
 
-Events act at the start of a physics block. One `at` t first shows in the sample after t; a
-gradual one has reached, in each sample, the value that belongs to the sample's time.
+`Change` is what a scenario says; an `Event` is a change of a body under way. What happens to
+joints and sensors is in `robot_events`, the order of it all in `schedule`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,9 +18,16 @@ from testbed.inertia import is_consistent
 from testbed.plants.ledger import OWN, Ledger, Tank
 from testbed.plants.loads import load_parameters, read_velocity
 
-KINDS = ("attach", "release", "scale", "ramp", "burn")
-_INSTANT = ("attach", "release")
-_EPS = 1e-9  # s: a change `at` a sample's time belongs to the block that starts there
+KINDS = ("attach", "release", "scale", "ramp", "burn")  # of a body
+ROBOT_KINDS = ("friction", "offset")  # of a joint, of a sensor's channel
+ALL_KINDS = (*KINDS, *ROBOT_KINDS)
+_INSTANT = ("attach", "release", "offset")
+_TARGETS = {  # what a change may name, and the kinds that do
+    "body": KINDS,
+    "part": ("scale", "ramp"),
+    "joint": ("friction",),
+    "channel": ("offset",),
+}
 
 Impact = Callable[[str, Array, Any], None]
 
@@ -31,12 +38,14 @@ class Change:
 
     Args:
         at: When it happens or begins (s).
-        kind: One of attach, release, scale, ramp, burn.
+        kind: One of attach, release, scale, ramp, burn, friction, offset.
         value: What the scenario says of it.
-        body: The body it concerns (not needed by release).
+        body: The body it concerns (not needed by release, friction, offset).
         until: When a gradual change is complete (s); None for at once.
         part: Scale or ramp only this attached load.
         where: Its place in the scenario, for messages.
+        joint: Of a friction change: the joint; None for all that have friction.
+        channel: Of an offset: the sensor's channel.
     """
 
     at: float
@@ -46,10 +55,12 @@ class Change:
     until: float | None = None
     part: str | None = None
     where: str = "change"
+    joint: str | None = None
+    channel: str | None = None
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise UnknownName("kind of change", self.kind, KINDS, f"{self.where}: ")
+        if self.kind not in ALL_KINDS:
+            raise UnknownName("kind of change", self.kind, ALL_KINDS, f"{self.where}: ")
         if not 0 <= self.at < np.inf:
             raise BadInput(f"{self.where}.at must be a time ≥ 0 s, got {self.at}")
         if self.until is not None and not self.at < self.until < np.inf:
@@ -58,8 +69,13 @@ class Change:
             raise BadInput(f"{self.where}: {self.kind} happens at once; leave out until")
         if self.kind == "burn" and self.until is None:
             raise BadInput(f"{self.where}: a burn takes time; say until when")
-        if self.kind != "release" and self.body is None:
+        if self.kind in KINDS and self.kind != "release" and self.body is None:
             raise BadInput(f'{self.where}: say which body it concerns, e.g. body = "payload"')
+        if self.kind == "offset" and self.channel is None:
+            raise BadInput(f'{self.where}: say which channel jumps, e.g. channel = "wrench"')
+        for key, kinds in _TARGETS.items():
+            if getattr(self, key) is not None and self.kind not in kinds:
+                raise BadInput(f"{self.where}.{key}: {self.kind} concerns no {key}: leave it out")
 
     def load(self) -> tuple[str, Array, Any]:
         """Of an attach: the load's name, φ (10,) and velocity."""
@@ -67,6 +83,8 @@ class Change:
             raise BadInput(f"{self.where}.attach must be a table {{mass, …}}, got {self.value!r}")
         table = dict(self.value)
         name, velocity = table.pop("name", "load"), table.pop("velocity", "match")
+        if not isinstance(name, str) or not name:
+            raise BadInput(f"{self.where}.attach.name must be a text, got {name!r}")
         return (
             name,
             load_parameters(table, f"{self.where}.attach"),
@@ -118,6 +136,9 @@ class Event:
 
     def _ramp(self, ledger: Ledger) -> Callable[[Ledger, float, float], None]:
         value = self.change.value
+        for key in value if isinstance(value, Mapping) else ():
+            if key != "mass":
+                raise UnknownName("key", key, ("mass",), f"{self.change.where}.ramp: ")
         final = value.get("mass") if isinstance(value, Mapping) else value
         final = _positive(final, f"{self.change.where}.ramp.mass")
         first = ledger.mass(str(self.change.body), self.change.part)
@@ -178,60 +199,7 @@ def make_tank(table: Mapping[str, Any], mass: float, where: str) -> Tank:
         raise BadInput(f"{where}: {error}") from None
 
 
-class Schedule:
-    """All changes of a run, in the order of their times."""
-
-    def __init__(self, changes: Sequence[Change]) -> None:
-        self.changes = sorted(changes, key=lambda c: c.at)
-
-    def check(self, ledger: Ledger, bodies: Sequence[str], duration: float) -> None:
-        """Refuse what cannot happen, before the run: rehearse all changes on a copy."""
-        for c in self.changes:
-            if c.at >= duration:
-                raise BadInput(
-                    f"{c.where}.at = {c.at:g} s comes after the end of the run ({duration:g} s)"
-                )
-            if c.body is not None and c.body not in ledger.parts:
-                raise UnknownName("body", c.body, ledger.parts, f"{c.where}.body: ")
-            if c.body is not None and c.body not in bodies:
-                raise BadInput(
-                    f"{c.where}.body: {c.body!r} is not among the bodies that the measurement "
-                    f"depends on through θ ({', '.join(bodies)}): add it to plant.target"
-                )
-        trial, times = ledger.copy(), []
-        for c in self.changes:
-            times += [c.at] if c.until is None else list(np.linspace(c.at, c.until, 9))
-        live = [Event(c) for c in self.changes]
-        for t in sorted(times):
-            for event in live:
-                if not event.done and event.change.at <= t + _EPS:
-                    body = event.advance(trial, t)
-                    if not is_consistent(trial.total(body)):
-                        raise BadInput(
-                            f"{event.change.where}: leaves {body!r} physically impossible"
-                        )
-
-    def reset(self) -> None:
-        """Nothing has happened yet."""
-        self._waiting = [Event(c) for c in self.changes]
-        self._active: list[Event] = []
-        self.next = self._waiting[0].change.at if self._waiting else np.inf
-
-    def due(self, t: float) -> bool:
-        """Whether the block that starts at t has anything to do."""
-        return bool(self._active) or t >= self.next - _EPS
-
-    def advance(self, ledger: Ledger, t: float, end: float, impact: Impact) -> set[str]:
-        """Apply what is due in the block from t to `end`; returns the bodies that changed."""
-        while self._waiting and self._waiting[0].change.at <= t + _EPS:
-            self._active.append(self._waiting.pop(0))
-        self.next = self._waiting[0].change.at if self._waiting else np.inf
-        changed = {event.advance(ledger, end, impact) for event in self._active}
-        self._active = [event for event in self._active if not event.done]
-        return changed
-
-
 def _positive(value: Any, where: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < np.inf:
-        raise BadInput(f"{where} must be a positive number, got {value!r}")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1e9:
+        raise BadInput(f"{where} must be a positive number (at most 1e9), got {value!r}")
     return float(value)

@@ -10,11 +10,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from testbed.core.errors import BadInput, UnknownName
+from testbed.core.parameter_types import as_numbers, is_number
 from testbed.core.registry import plant
 from testbed.core.resources import find_model
 from testbed.core.signals import Array, Channel, Layout
+from testbed.inertia import body_parameters
 from testbed.kinematics import Tree, compile_spec, load_spec
 from testbed.plants.changes import make_tank, split_off
 from testbed.plants.excitations.plan import Plan
@@ -28,6 +31,8 @@ BODIES: dict[str, tuple[float, Sequence[float], Sequence[float]]] = {
     "table1_1": (10.0, (-0.08, 0.06, 0.15), (2.08, 3.19, 4.06, -0.0487, -0.0655, 0.0739)),
     "table1_2": (5.0, (0.1, 0.2, 0.1), (5.0, 5.0, 5.0, 0.0, 0.0, 0.0)),
     "table1_3": (6.047, (0.0, 0.0, 0.0), (0.0453, 0.0417, 0.0519, 0.0, 0.0, 0.0)),
+    # The middle of Rucker & Wensing 2022, Table I; the truth is drawn from that table.
+    "random": (0.5, (0.0, 0.0, 0.0), (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)),
 }
 _AXES = ("fx", "fy", "fz", "tx", "ty", "tz")
 _STANDARD_GRAVITY = 9.80665  # m/s², by which a specific impulse in seconds is defined
@@ -40,7 +45,8 @@ class FreeFlyer(Plant):
 
     Args:
         setup: What the scenario asks for.
-        body: Which parameters are CAD: "main", "table1_1", "table1_2" or "table1_3".
+        body: Which parameters are CAD: "main", "table1_1", "table1_2" or "table1_3"; with
+            "random" the truth is another body for every seed, whatever `truth_error` declares.
         spin: Angular velocity at the start, body frame (rad/s).
         velocity: Velocity of the body origin at the start, world frame (m/s).
         fuel: None, or `{mass, isp, arm, tank}`: actuation uses fuel of this specific impulse
@@ -102,6 +108,10 @@ class FreeFlyer(Plant):
         """The planned wrench (n, 6)."""
         return np.asarray(self.excitation(t)[0])
 
+    def draw(self, body: str, rng: np.random.Generator) -> Array:
+        """Near CAD, or anywhere in Rucker & Wensing's table."""
+        return random_body(rng) if self.which == "random" else super().draw(body, rng)
+
     def start(self) -> None:
         """At the origin, moving as the scenario says, with a full tank."""
         self.data.qpos[:] = (0, 0, 0, 1, 0, 0, 0)
@@ -142,6 +152,16 @@ class FreeFlyer(Plant):
         return d.qpos, d.qvel, d.sensordata[:3], d.qacc[3:], d.actuator_force
 
 
+def random_body(rng: np.random.Generator) -> Array:
+    """A body drawn as in Rucker & Wensing 2022, Table I, about its centre of mass (10,)."""
+    mass, com = rng.uniform(0.01, 1.0), rng.uniform(-0.5, 0.5, 3)
+    second = rng.uniform(0.01, 1.0, 3)  # second mass moments along the principal axes, kg·m²
+    axis = rng.normal(size=3)
+    turn = axis / np.linalg.norm(axis) * 2 * np.pi * rng.uniform() ** (1 / 3)  # in a ball
+    R = Rotation.from_rotvec(turn).as_matrix()
+    return np.asarray(body_parameters(mass, com, (R * (second.sum() - second)) @ R.T))
+
+
 def _read_fuel(table: Mapping[str, Any] | None) -> dict[str, Any] | None:
     if table is None:
         return None
@@ -151,9 +171,11 @@ def _read_fuel(table: Mapping[str, Any] | None) -> dict[str, Any] | None:
             raise UnknownName("key", key, valid, "plant.fuel: ")
     fuel: dict[str, Any] = {"isp": 60.0, "arm": 0.3, **table}
     for key in ("mass", "isp", "arm"):
-        value = fuel.get(key)
-        if not isinstance(value, int | float) or not 0 < value < np.inf:
-            raise BadInput(f"plant.fuel.{key} must be a positive number, got {value!r}")
+        value: Any = fuel.get(key)
+        if not is_number(value) or not 1e-9 <= value <= 1e9:
+            raise BadInput(
+                f"plant.fuel.{key} must be a positive number (1e-9 … 1e9), got {value!r}"
+            )
     fuel["tank"] = make_tank(fuel.get("tank", {}), fuel["mass"], "plant.fuel.tank")
     if fuel["mass"] > fuel["tank"].capacity:
         raise BadInput("plant.fuel.mass is more than the tank holds")
@@ -161,7 +183,7 @@ def _read_fuel(table: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 
 def _three(value: Any, name: str) -> Array:
-    array = np.asarray(value, dtype=float)
-    if array.shape != (3,) or not np.all(np.isfinite(array)):
+    array = as_numbers(value)
+    if array is None or array.shape != (3,) or not np.all(np.isfinite(array)):
         raise BadInput(f"plant.{name} needs three finite numbers, got {value!r}")
     return array

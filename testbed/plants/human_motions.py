@@ -160,8 +160,10 @@ class HumanMotion:
         """Scale all angles by `amplitude`; draw the phases from `rng` (None: fixed ones)."""
         if name not in MOTIONS:
             raise UnknownName("motion", name, MOTIONS)
-        if not duration > 0:
-            raise BadInput(f"duration of motion {name!r} must be positive, got {duration}")
+        if not 1e-2 <= duration <= 1e6:
+            raise BadInput(f"duration of motion {name!r} must lie in [0.01, 1e6] s, got {duration}")
+        if not 0 <= amplitude <= 10:
+            raise BadInput(f"amplitude of motion {name!r} must lie in [0, 10], got {amplitude}")
         self.model, self.name, self.duration = model, name, float(duration)
         synergies = MOTIONS[name].synergies
         tones = [(i, hz, w) for i, s in enumerate(synergies) for hz, w in s.tones.items()]

@@ -19,24 +19,45 @@ from testbed.core.registry import plant
 from testbed.core.resources import find_model
 from testbed.core.signals import Array, Channel, Layout
 from testbed.kinematics import Tree, compile_spec, load_spec
-from testbed.plants.coordinates import dof_names, position_names
+from testbed.plants.coordinates import cad_bodies, dof_names, position_names
 from testbed.plants.excitations.plan import Plan
 from testbed.plants.human_motions import feet_constraint, plate_wrench
 from testbed.plants.joint_robot import rigid_only, strip_looks
-from testbed.plants.plant import Plant, cad_bodies
+from testbed.plants.plant import Plant
+from testbed.plants.process_noise import read_process
+from testbed.plants.setup import Setup
+from testbed.plants.tracking_noise import TrackingNoise
 
 _FILTER_HZ = 2.0  # corner of the filter that an action's offset goes through
 
 
 @plant("human_plate")
 class HumanPlate(Plant):
-    """A person of 16 links on a force plate that measures f_z, m_x and m_y (160 parameters)."""
+    """A person of 16 links on a force plate that measures f_z, m_x and m_y (160 parameters).
+
+    Args:
+        setup: What the scenario asks for.
+        tracking: None, or `{position, orientation, bandwidth}`: camera noise of the measured
+            q, v, a, see `tracking_noise`.
+    """
 
     default_rate = 100.0
     default_substeps = 1
     default_excitation: ClassVar[Mapping[str, Any]] = {"use": "motions"}
     default_controller: ClassVar[Mapping[str, Any]] = {"use": "playback"}
     measure = "force_plate"
+
+    def __init__(
+        self, setup: Setup | None = None, tracking: Mapping[str, Any] | None = None
+    ) -> None:
+        if setup is not None and any(read_process(setup.process)):
+            raise BadInput(
+                "process.velocity: human_plate plays its motion back, so nothing can push it "
+                "about; for errors of the measured motion say plant.tracking"
+            )
+        self._tracking_table = tracking
+        self.tracking: TrackingNoise | None = None
+        super().__init__(setup)
 
     def build(self) -> None:
         """The person; the plate is the site `plate`."""
@@ -54,6 +75,8 @@ class HumanPlate(Plant):
             Channel("v", dofs, "rad/s, m/s", limit=1e3),
             Channel("a", dofs, "rad/s², m/s²", limit=1e5),
         ]
+        if self._tracking_table is not None:
+            self.tracking = TrackingNoise(self._tracking_table, self.model.nv - 6)
         plate = Channel("plate", ("fz", "mx", "my"), "N, N·m", "plate", 1e5)
         self.layout = Layout([*motion, plate])
         self.reference_layout = Layout(motion)
@@ -61,6 +84,27 @@ class HumanPlate(Plant):
         # x''' = w³ (u − x) − 3 w² x' − 3 w x'', exactly, for u held over a sample.
         A = np.array([[0, 1, 0, 0], [0, 0, 1, 0], [-(w**3), -3 * w**2, -3 * w, w**3], [0] * 4])
         self._filter = expm(A * self.dt)[:3]  # (3, 4)
+
+    def _draw_truth(self) -> None:
+        super()._draw_truth()
+        if self.tracking is not None:
+            self.tracking.reset(self.streams)
+
+    def declared_noise(self) -> dict[str, Array]:
+        """Tracking noise and the sensors' own add in squares."""
+        noise = super().declared_noise()
+        for name, std in self.tracking.declared_std().items() if self.tracking else ():
+            noise[name] = np.hypot(std, noise.get(name, 0.0))
+        return noise
+
+    def seen(self, clean: Array) -> Array:
+        """The person as tracked; the plate as it is."""
+        clean = super().seen(clean)
+        if self.tracking is None:
+            return clean
+        motion = (clean[self.layout[c]] for c in ("q", "v", "a"))
+        tracked = self.tracking.measured(self.k * self.dt, *motion)
+        return np.concatenate([*tracked, clean[self.layout["plate"]]])
 
     def rig_options(self) -> dict[str, Any]:
         """Where the plate is."""

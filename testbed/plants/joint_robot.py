@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import mujoco
@@ -11,8 +12,9 @@ from numpy.typing import NDArray
 from testbed.core.signals import Array, Channel
 from testbed.kinematics import body_motion
 from testbed.plants.controllers.tracking import Drive
+from testbed.plants.coordinates import as_slice
 from testbed.plants.excitations.plan import Plan
-from testbed.plants.plant import Plant, as_slice
+from testbed.plants.plant import Plant
 from testbed.regressors import TreeRegressor
 
 SITE_CHANNELS = (
@@ -62,6 +64,13 @@ class JointRobot(Plant):
             columns.append(body_motion(self.tree, self.site_body, qt, vt, at))  # [a − g, ω, α]
         return np.concatenate(columns, axis=1)
 
+    def site_motion(self) -> Callable[[Array, Array, Array], Array] | None:
+        """What the site's inertial sensors would read, from the joints' motion alone."""
+        body = self.site_body
+        if body is None:
+            return None
+        return lambda q, v, a: body_motion(self.tree, body, q[None], v[None], a[None])[0]
+
     def _cad_of_tree(self) -> Array:
         return np.concatenate([self.cad[b] for b in self.tree.names])
 
@@ -69,7 +78,8 @@ class JointRobot(Plant):
         """State of the driven joints, and the CAD inertia they move at home."""
         q, v = self.layout["q"].start, self.layout["v"].start
         state = as_slice(np.concatenate([self.driven_qpos + q, self.driven_dofs + v]))
-        return Drive(state, self.reference_layout, self._home_inertia(plan.home), plan.size)
+        inertia, rng = self._home_inertia(plan.home), self.streams("controller")
+        return Drive(state, self.reference_layout, inertia, plan.size, self.dt, rng)
 
     def _home_inertia(self, home: Array) -> Array:
         """Diagonal of the CAD mass matrix at home (d,): gains must not know the truth."""

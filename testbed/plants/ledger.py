@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from testbed.core.errors import BadInput, UnknownName
+from testbed.core.parameter_types import as_numbers, is_number
 from testbed.core.signals import Array
 from testbed.inertia import cylinder, is_consistent
 
@@ -89,12 +90,14 @@ class Tank:
 
     def __post_init__(self) -> None:
         for name in ("capacity", "radius", "length"):
-            if not 0 < getattr(self, name) < np.inf:
-                raise BadInput(f"tank.{name} must be positive, got {getattr(self, name)}")
+            value = getattr(self, name)
+            if not is_number(value) or not 0 < value <= 1e9:
+                raise BadInput(f"tank.{name} must be positive (at most 1e9), got {value!r}")
         if self.axis not in ("x", "y", "z"):
             raise BadInput(f"tank.axis must be 'x', 'y' or 'z', got {self.axis!r}")
-        if np.shape(self.com) != (3,):
-            raise BadInput(f"tank.com needs three numbers, got {self.com!r}")
+        com = as_numbers(self.com)
+        if com is None or com.shape != (3,) or not np.all(np.abs(com) <= 1e6):
+            raise BadInput(f"tank.com needs three numbers (m), got {self.com!r}")
 
     def content(self, mass: float) -> Array:
         """φ (10,) of `mass` kg in the tank: the column shortens as it empties."""

@@ -91,6 +91,9 @@ class Mjcf(JointRobot):
         if self._site_name is not None:
             add_sensors(spec, self._site_name)
         self.model = compile_spec(spec, self.look)
+        for numbers in ("body_pos", "body_quat", "body_ipos", "body_inertia", "jnt_pos", "qpos0"):
+            if not np.all(np.isfinite(getattr(self.model, numbers))):
+                raise BadInput(f"{self.look}: the model has numbers that are not finite")
         self._refuse_what_is_not_rigid()
         rigid_only(self.model)
         self.tree = Tree.from_mujoco(self.model)
@@ -197,7 +200,7 @@ class Mjcf(JointRobot):
         if self.measure == "wrench":
             rig = replace(rig, cad=self.site.total(self.cad))
         if self.floating:  # the plan covers the driven joints only: no regressor can use it
-            rig = replace(rig, groups={"measured": self.layout})
+            rig = replace(rig, groups=dict.fromkeys(self.groups, self.layout))
         return rig
 
     def rig_options(self) -> dict[str, Any]:

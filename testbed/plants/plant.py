@@ -10,7 +10,7 @@ end of the block, before the control changes again.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import mujoco
@@ -21,18 +21,21 @@ from testbed.core import registry
 from testbed.core.errors import BadInput, Diverged, UnknownName
 from testbed.core.protocols import Rig
 from testbed.core.seeding import Streams
-from testbed.core.signals import Array, Channel, Layout, Signals
+from testbed.core.signals import Array, Layout, Signals
 from testbed.core.types import Sample, Truth
 from testbed.inertia import sample_around
-from testbed.kinematics import Tree, from_mujoco, to_mujoco, warnings_heard
-from testbed.plants.changes import Schedule
+from testbed.kinematics import Tree, to_mujoco, warnings_heard
 from testbed.plants.controllers.tracking import Drive
+from testbed.plants.coordinates import as_slice
+from testbed.plants.departures import Departures
 from testbed.plants.excitations.plan import Plan
+from testbed.plants.friction import Friction
 from testbed.plants.impact import plastic_impact
 from testbed.plants.ledger import Ledger
 from testbed.plants.reference import ReferenceTable
+from testbed.plants.schedule import Scene, Schedule
 from testbed.plants.setup import Setup
-from testbed.sensors import SensorStage
+from testbed.sensors import SensorStage, SignalGroups
 
 
 class Plant:
@@ -75,7 +78,18 @@ class Plant:
         self._parts = self.channel_parts()
         self._ctrl, self._applied = self.data.ctrl, self.data.qfrc_applied
         self.bodies = self._target()
-        self.sensors = SensorStage(self.layout, self.setup.sensors, self.dt)
+        self.departures = Departures(self.name, self.setup, self.layout, self.tree, self.joints)
+        sensors, scale = self.departures.sensors, self.setup.noise_scale
+        self.sensors = SensorStage(self.layout, sensors, self.dt, scale)
+        self.groups = SignalGroups(
+            self.layout,
+            self.setup.signals,
+            sensors,
+            self.dt,
+            self.site_motion(),
+            reference=self.reference_layout,
+            noise=self.declared_noise(),
+        )
         self.schedule = Schedule(self.setup.changes)
         self.rig = self._rig()
 
@@ -123,6 +137,8 @@ class Plant:
         """Hold the action for one sample and bring everything to the new instant."""
         self.hold(action)
         mujoco.mj_step(self.model, self.data, self.substeps)
+        if self.departures.process is not None:
+            self.data.qvel += self.departures.process.kick()
         mujoco.mj_forward(self.model, self.data)
 
     def hold(self, action: Array) -> None:
@@ -137,8 +153,7 @@ class Plant:
         A constraint (MuJoCo's frictionloss) would deviate from F_c·sign(v) in many samples.
         """
         # From the sample, not the state: a grasp may make the velocity jump before the block.
-        friction: Array = self._coulomb * np.tanh(self._clean[self._speeds] / self.friction_speed)
-        return friction
+        return self.friction.held(self._clean[self._speeds])
 
     def theta(self) -> Array:
         """The true parameters now (p,), in the layout of the rig."""
@@ -151,13 +166,19 @@ class Plant:
         self.streams = Streams(seed)
         self.k = 0
         self._draw_truth()
-        self.schedule.check(self.ledger, self._changeable(), self.setup.duration)
+        self.departures.reset(self.streams, self.model, self.dt)
+        self.scene = Scene(
+            self.name, self.ledger, self.friction, self.layout, self._impact, self.shift_sensor
+        )
+        self.schedule.check(self.scene, self._changeable(), self.setup.duration)
         self.schedule.reset()
         self.sensors.reset(self.streams)
+        self.groups.reset()
         self._plan_motion()
         mujoco.mj_resetData(self.model, self.data)
         self.start()
         self._settle()
+        self.calibrate()
         warnings_heard()
         self._clean = self.read()
         return self._observe()
@@ -177,6 +198,9 @@ class Plant:
             raise Diverged(f"the simulation diverged at t = {self.k * self.dt:g} s")
         return self._observe()
 
+    def calibrate(self) -> None:
+        """What is done to the sensors at the start, e.g. zeroing."""
+
     def before_step(self) -> None:
         """What the last step leads to before the next one, e.g. fuel that was used."""
 
@@ -184,11 +208,41 @@ class Plant:
 
     def _observe(self) -> tuple[Sample, Truth]:
         clean = self._clean
-        groups = {"measured": Signals(self.layout, self.sensors.measure(clean))}
+        measured, stale = self.sensors.measure(self.seen(clean)), self.sensors.stale
+        if self.groups.derives:
+            plan = self.reference[self.k] if self.reference_layout.size else None
+            derived = self.groups.step(measured, plan, stale)
+            groups = {
+                name: Signals(self.layout, flat, self.groups.stale[name])
+                for name, flat in derived.items()
+            }
+        else:
+            groups = {"measured": Signals(self.layout, measured, stale)}
         if self.reference_layout.size:
             groups["reference"] = Signals(self.reference_layout, self.reference[self.k])
         sample = Sample(self.k * self.dt, groups, self.segment())
-        return sample, Truth(self._theta, Signals(self.layout, clean))
+        return sample, Truth(self._theta, Signals(self.layout, self.ideal(clean)))
+
+    def seen(self, clean: Array) -> Array:
+        """What reaches the sensors, before their own errors: a new vector, or `clean` itself."""
+        return self.departures.seen(clean)
+
+    def ideal(self, clean: Array) -> Array:
+        """What perfect sensors would say, the truth's clean channels."""
+        return clean
+
+    def shift_sensor(self, channel: str, offset: Array) -> None:
+        """A channel's offset jumps by `offset` (size,), from the next sample on."""
+        self.sensors.shift(channel, offset)
+
+    @property
+    def rigid_truth(self) -> bool:
+        """Whether A θ = b holds to rounding on clean channels, with the default regressor.
+
+        Not so where its rows are built from wrong lengths, or joint torques hold friction that
+        no Coulomb model has. A tilted or late sensor leaves the clean channels alone.
+        """
+        return self.departures.rigid_truth(self.measure)
 
     def segment(self) -> int:
         """Which motion the present sample is from."""
@@ -209,22 +263,28 @@ class Plant:
         return tuple(f"{kind}.{j}" for kind in ("viscous", "coulomb") for j in self.joints)
 
     def _extra_now(self) -> Array:
-        return np.concatenate([self._viscous, self._coulomb]) if self._extras() else np.zeros(0)
+        now = [self.friction.viscous, self.friction.coulomb]
+        return np.concatenate(now) if self.measure == "joint_torque" else np.zeros(0)
+
+    def _extra_cad(self) -> Array:
+        cad = [self.viscous, self.coulomb]
+        return np.concatenate(cad) if self.measure == "joint_torque" else np.zeros(0)
 
     def _changeable(self) -> Sequence[str]:
         return self.bodies if self.measure == "joint_torque" else list(self.cad)
 
     def _rig(self) -> Rig:
-        extra = self._extras()
-        friction = np.concatenate([self.viscous, self.coulomb]) if extra else np.zeros(0)
         index = {name: i for i, name in enumerate(self.tree.names)}
         return Rig(
             name=self.name,
             dt=self.dt,
-            groups={"measured": self.layout, "reference": self.reference_layout},
+            groups={
+                **dict.fromkeys(self.groups, self.layout),
+                "reference": self.reference_layout,
+            },
             bodies=self.bodies,
-            extra=extra,
-            cad=np.concatenate([*(self.cad[b] for b in self.bodies), friction]),
+            extra=self._extras(),
+            cad=np.concatenate([*(self.cad[b] for b in self.bodies), self._extra_cad()]),
             default_regressor=self.measure,
             tree=self.tree,
             tree_bodies=[index[b] for b in self.bodies],
@@ -232,9 +292,18 @@ class Plant:
             coupling=self.coupling(),
             friction_speed=self.friction_speed,
             friction_held=True,
-            noise=self.sensors.declared_std(),
+            noise=self.groups.declared_std()["measured"],
             options=self.rig_options(),
+            group_noise=self.groups.declared_std(),
         )
+
+    def declared_noise(self) -> dict[str, Array]:
+        """Channel → standard deviation, as an estimator is told."""
+        return self.sensors.declared_std()
+
+    def site_motion(self) -> Callable[[Array, Array, Array], Array] | None:
+        """Function (q, v, a) → [a − g, ω, α] (9,) of the inertial sensor, where there is one."""
+        return None
 
     def coupling(self) -> Array | None:
         """S where the tree has more dofs than joints (geared rotors)."""
@@ -250,26 +319,35 @@ class Plant:
             {b: self.draw(b, rng[b]) if b in rng else phi for b, phi in self.cad.items()}
         )
         spread = np.zeros((2, len(self.joints)))
-        if self._extras():
+        if self.measure == "joint_torque":  # else friction is no parameter, and known
             spread = self.setup.truth_error * self.streams("truth/friction").normal(
                 size=spread.shape
             )
-        self._viscous = self.viscous * np.exp(spread[0])
-        self._coulomb = self.coulomb * np.exp(spread[1])
+        self.friction = Friction(
+            self.joints,
+            self.viscous * np.exp(spread[0]),
+            self.coulomb * np.exp(spread[1]),
+            self.friction_speed,
+            self.departures.mismatch.stribeck,
+        )
         for body in self.cad:
             self.write(body, self.ledger.total(body))
-        if self.joints:
-            self.model.dof_damping[self.friction_dofs] = self._viscous
+        self._write_friction()
         self._refresh_theta()
+
+    def _write_friction(self) -> None:
+        if self.joints:
+            self.model.dof_damping[self.friction_dofs] = self.friction.viscous
 
     def _refresh_theta(self) -> None:
         self._theta = self.theta()
         self._theta.flags.writeable = False
 
     def _change(self, t: float) -> None:
-        changed = self.schedule.advance(self.ledger, t, t + self.dt, self._impact)
+        changed = self.schedule.advance(self.scene, t, t + self.dt)
         for body in changed:
             self.write(body, self.ledger.total(body))
+        self._write_friction()
         self._refresh_theta()
 
     def _impact(self, body: str, phi: Array, velocity: Array | None) -> None:
@@ -287,16 +365,18 @@ class Plant:
     def _plan_motion(self) -> None:
         table = self.setup.excitation or self.default_excitation
         plan = self.plan(self.streams("excitation"))
-        self.excitation = registry.excitation.make(table, plan=plan)
+        self.excitation = registry.excitation.build(table, plan=plan)
         self._check_space(table)
         self.reference = ReferenceTable(self.reference_rows, self.dt)
-        self.controller = registry.controller.make(
+        self.controller = registry.controller.build(
             self.setup.controller or self.default_controller, drive=self.drive(plan)
         )
 
     def drive(self, plan: Plan) -> Drive:
         """What the controller may know."""
-        return Drive(slice(0, 0), self.reference_layout, np.zeros(plan.size), plan.size)
+        nothing, size = slice(0, 0), plan.size
+        rng = self.streams("controller")
+        return Drive(nothing, self.reference_layout, np.zeros(size), size, self.dt, rng)
 
     def _check_space(self, table: Mapping[str, Any]) -> None:
         wanted = "force" if "wrench" in self.reference_layout else "joint"
@@ -317,29 +397,3 @@ class Plant:
                 self._clean[self.layout[name]] = d.qpos if name == "q" else d.qvel
         self.hold(self.controller.action(0.0, self._clean, self.reference[0]))
         mujoco.mj_forward(self.model, d)
-
-
-def as_slice(index: Any) -> Any:
-    """Consecutive numbers as a slice, which is several times faster to index with."""
-    index = np.asarray(index, dtype=int)
-    if index.size and np.array_equal(index, np.arange(index[0], index[0] + index.size)):
-        return slice(int(index[0]), int(index[0]) + index.size)
-    return index
-
-
-def joint_channels(
-    names: Sequence[str], speed: float = 100.0, torque: float = 1e4
-) -> list[Channel]:
-    """q, v, a and tau of a robot whose joints are all hinges."""
-    axes = tuple(names)
-    return [
-        Channel("q", axes, "rad", limit=100.0),
-        Channel("v", axes, "rad/s", limit=speed),
-        Channel("a", axes, "rad/s²", limit=1e5),
-        Channel("tau", axes, "N·m", limit=torque),
-    ]
-
-
-def cad_bodies(model: mujoco.MjModel, names: Sequence[str]) -> dict[str, Array]:
-    """φ of these bodies as the model file says."""
-    return {name: from_mujoco(model, name) for name in names}

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from testbed.core.errors import BadInput
 from testbed.plants.changes import Change
+from testbed.plants.mismatch import Mismatch
+from testbed.plants.process_noise import read_process
 from testbed.sensors import Sensor
 
 
@@ -25,6 +28,11 @@ class Setup:
         changes: What happens during the run.
         excitation: Table `{use = …}`; None for the robot's own.
         controller: Table `{use = …}`; None for the robot's own.
+        mismatch: How the robot differs from what regressors believe, see `Mismatch`.
+        process: Process noise, `{velocity = density}`, see `process_noise`.
+        signals: Further signal groups: group → channel → how it is derived.
+        noise_scale: Multiplies every random part of every sensor.
+        folder: Where files that the tables name are looked for first.
     """
 
     duration: float = 10.0
@@ -36,6 +44,11 @@ class Setup:
     changes: Sequence[Change] = ()
     excitation: Mapping[str, Any] | None = None
     controller: Mapping[str, Any] | None = None
+    mismatch: Mapping[str, Any] = field(default_factory=dict)
+    process: Mapping[str, Any] = field(default_factory=dict)
+    signals: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    noise_scale: float = 1.0
+    folder: Path | None = None
 
     def __post_init__(self) -> None:
         if not 0 < self.duration <= 1e6:
@@ -46,3 +59,5 @@ class Setup:
             raise BadInput(f"substeps must lie in 1 … 10000, got {self.substeps}")
         if not 0 <= self.truth_error <= 2:
             raise BadInput(f"plant.truth_error must lie in [0, 2], got {self.truth_error}")
+        Mismatch.from_table(self.mismatch)
+        read_process(self.process)

@@ -6,19 +6,20 @@ never massless; grasped loads merge into it. The sensor's frame is the payload b
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 
-from testbed.core.errors import UnknownName
+from testbed.core.errors import BadInput, UnknownName
 from testbed.core.registry import plant
 from testbed.core.resources import find_model
 from testbed.core.signals import Array, Layout
 from testbed.kinematics import Tree, compile_spec, load_spec
+from testbed.plants.coordinates import cad_bodies, joint_channels
 from testbed.plants.joint_robot import SITE_CHANNELS, JointRobot, rigid_only, strip_looks
-from testbed.plants.plant import cad_bodies, joint_channels
 from testbed.plants.setup import Setup
+from testbed.plants.wrist_offsets import OFFSETS, WristOffsets
 
 JOINTS = tuple(f"joint{i}" for i in range(1, 7))
 # Motor inertia seen at each joint, through its gear (kg·m²): assumed, and known to regressors.
@@ -33,6 +34,8 @@ class StaubliArm(JointRobot):
     Args:
         setup: What the scenario asks for.
         measure: "wrench" (payload from the wrist sensor) or "joint_torque" (links from motors).
+        zeroed: The wrench reads relative to its value at rest in the first pose.
+        offsets: The wrench's six offsets are further parameters; see `wrist_offsets`.
     """
 
     default_substeps = 2
@@ -46,10 +49,18 @@ class StaubliArm(JointRobot):
     # Published axis speeds of the RX60 (rad/s); the motion keeps below half of them.
     speed = np.deg2rad([287.0, 287.0, 319.0, 410.0, 320.0, 700.0])
 
-    def __init__(self, setup: Setup | None = None, measure: str = "wrench") -> None:
+    def __init__(
+        self,
+        setup: Setup | None = None,
+        measure: str = "wrench",
+        zeroed: bool = False,
+        offsets: bool = False,
+    ) -> None:
         if measure not in ("wrench", "joint_torque"):
             raise UnknownName("measurement", measure, ("wrench", "joint_torque"), "plant.measure: ")
         self.measure = measure
+        self.wrist = WristOffsets(zeroed, offsets)
+        self.wrist.check(measure, () if setup is None else setup.changes)
         super().__init__(setup)
 
     def build(self) -> None:
@@ -77,9 +88,66 @@ class StaubliArm(JointRobot):
         """What the sensor carries, or every link where joint torques are measured."""
         return ["payload"] if self.measure == "wrench" else list(self.cad)
 
+    def _target(self) -> tuple[str, ...]:
+        target = super()._target()
+        if self.measure == "wrench" and target != ("payload",):
+            raise BadInput(
+                f"plant.target: the wrist sensor carries 'payload', not {list(target)}; to "
+                'identify links measure the motors: measure = "joint_torque"'
+            )
+        return target
+
     def rig_options(self) -> dict[str, Any]:
         """The motors' inertia is known."""
-        return {**super().rig_options(), "armature": ARMATURE}
+        options = {**super().rig_options(), "armature": ARMATURE}
+        if self.wrist.zeroed:
+            options["g_init"] = self.wrist.g_init  # a live view: another one for each seed
+        return options
+
+    def _extras(self) -> tuple[str, ...]:
+        return OFFSETS if self.wrist.estimated else super()._extras()
+
+    def _extra_cad(self) -> Array:
+        return np.zeros(6) if self.wrist.estimated else super()._extra_cad()
+
+    def _extra_now(self) -> Array:
+        return self.wrist.offset if self.wrist.estimated else super()._extra_now()
+
+    def calibrate(self) -> None:
+        """Zero the sensor before the motion, or note its true offsets."""
+        if not (self.wrist.zeroed or self.wrist.estimated):
+            return
+        bias = self.sensors._bias[self.layout["wrench"]]  # given and drawn, without walks
+        gravity = self.model.opt.gravity @ self._axes
+        self.wrist.calibrate(gravity, self.ledger.total("payload"), bias)
+        if self.wrist.zeroed:
+            self.sensors.shift("wrench", -bias)
+        self._refresh_theta()
+
+    def shift_sensor(self, channel: str, offset: Array) -> None:
+        """An offset that is a parameter follows."""
+        super().shift_sensor(channel, offset)
+        if channel == "wrench":
+            self.wrist.jump(offset)
+
+    def seen(self, clean: Array) -> Array:
+        """Less what zeroing took away; offsets are the sensor's own."""
+        return super().seen(
+            self._replaced(clean, self.wrist.relative) if self.wrist.zeroed else clean
+        )
+
+    def ideal(self, clean: Array) -> Array:
+        """The wrench as a sensor without noise gives it: zeroed, or with its offsets."""
+        if self.wrist.zeroed:
+            return self._replaced(clean, self.wrist.relative)
+        if self.wrist.estimated:
+            return self._replaced(clean, lambda wrench: wrench + self.wrist.offset)
+        return clean
+
+    def _replaced(self, clean: Array, wrench: Callable[[Array], Array]) -> Array:
+        flat, where = clean.copy(), self.layout["wrench"]
+        flat[where] = wrench(clean[where])
+        return flat
 
     def channel_parts(self) -> tuple[Array, ...]:
         """Joints, then the site: wrench, a − g, ω and α."""

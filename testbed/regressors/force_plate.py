@@ -12,6 +12,7 @@ from testbed.core.protocols import Rig
 from testbed.core.registry import regressor
 from testbed.core.signals import Array, Signals
 from testbed.core.types import Equation, whitener
+from testbed.regressors.column_cov import by_differences, channel_std
 from testbed.regressors.joint_torque import TreeRows
 
 
@@ -29,6 +30,8 @@ def plate_axes(origin: Array, rows: tuple[str, ...] = ("fz", "mx", "my")) -> Arr
 class ForcePlate:
     """Three rows: f_z, m_x, m_y of a force plate, about the centre of its surface."""
 
+    with_column_cov = False  # whether equations carry it: set by who needs it
+
     def __init__(self, rig: Rig, group: str = "measured") -> None:
         self._rows = TreeRows(rig, plate_axes(np.asarray(rig.options["plate_origin"], float)))
         layout = rig.groups[group]
@@ -37,23 +40,31 @@ class ForcePlate:
         self.cov = rig.covariance("plate")
         self.whitener = None if self.cov is None else whitener(self.cov)
         self.size = rig.size
+        self._uses = frozenset(c for c in ("q", "v", "a", "plate") if c in layout)
+        self._std = channel_std(rig, group, self._uses)
 
     def reset(self) -> None:
         """Nothing to forget: each sample stands alone."""
 
-    def equation(self, t: float, signals: Signals, segment: int = 0) -> Equation:
-        """A (3, p) and b = [f_z, m_x, m_y] of this sample."""
+    def equation(self, t: float, signals: Signals, segment: int = 0) -> Equation | None:
+        """A (3, p) and b = [f_z, m_x, m_y] of this sample; None where a channel is stale."""
+        if signals.stale and not self._uses.isdisjoint(signals.stale):
+            return None
         y = signals.flat
         Y, known = self._rows(y[self._q], y[self._v], y[self._a])
         A = np.zeros((3, self.size))
         A[:, : Y.shape[1]] = Y
         b = np.zeros(3) if self._b is None else y[self._b] - known
-        return Equation(t, A, b, self.cov, None, segment, self.whitener)
+        column_cov = self.column_cov(signals) if self.with_column_cov else None
+        return Equation(t, A, b, self.cov, column_cov, segment, self.whitener)
+
+    def column_cov(self, signals: Signals) -> Array:
+        """(p + 1, p + 1) to first order in the noise of q, v, a and the plate, by differences."""
+        return by_differences(self.batch, signals.flat, self._std, self.whitener)
 
     def batch(self, flat: Array) -> tuple[Array, Array]:
         """A (n, 3, p) and b (n, 3) of n samples given as flat rows (n, size)."""
-        assert self._b is not None
         Y, known = self._rows.batch(flat[:, self._q], flat[:, self._v], flat[:, self._a])
         A = np.zeros((*Y.shape[:2], self.size))
         A[..., : Y.shape[2]] = Y
-        return A, flat[:, self._b] - known
+        return A, np.zeros(A.shape[:2]) if self._b is None else flat[:, self._b] - known

@@ -8,6 +8,7 @@ from testbed.core.protocols import Rig
 from testbed.core.registry import regressor
 from testbed.core.signals import Array, Signals
 from testbed.core.types import Equation, whitener
+from testbed.regressors.column_cov import by_differences, channel_std
 from testbed.regressors.tree_regressor import TreeRegressor
 
 
@@ -58,6 +59,8 @@ class TreeRows:
 class JointTorque:
     """One row a joint: its torque, with viscous and Coulomb friction as extra columns."""
 
+    with_column_cov = False  # whether equations carry it: set by who needs it
+
     def __init__(self, rig: Rig, group: str = "measured") -> None:
         self._rows = TreeRows(rig)
         layout = rig.groups[group]
@@ -69,22 +72,32 @@ class JointTorque:
         self.size, self.speed, self.held = rig.size, rig.friction_speed, rig.friction_held
         self.cov = rig.covariance("tau")
         self.whitener = None if self.cov is None else whitener(self.cov)
+        self._uses = frozenset(("q", "v", "a", "tau"))
+        self._std = channel_std(rig, group, self._uses)
         self.reset()
 
     def reset(self) -> None:
         """Forget the velocity of the sample before."""
         self._before: Array | None = None
+        self._blind = False  # whether the sample before had no velocity of its own
+        self._held: Array | None = None  # what the last equation took for it
 
     def equation(self, t: float, signals: Signals, segment: int = 0) -> Equation | None:
         """A (joints, p), b = τ; None for the first sample where friction is held from the last."""
+        if signals.stale and not self._uses.isdisjoint(signals.stale):
+            self._blind = "v" in signals.stale
+            if not self._blind:
+                self._before = signals.flat[self._v]
+            return None
         y = signals.flat
         v = y[self._v]
         held, self._before = self._before, v
         n = self._friction.size
-        if n and not self.held:
-            held = v
+        if n and (not self.held or self._blind):
+            held, self._blind = v, False  # of a slow sensor the present velocity is the nearest
         elif n and held is None:
             return None
+        self._held = held
         Y, known = self._rows(y[self._q], v, y[self._a])
         A = np.zeros((len(Y), self.size))
         A[:, : self._inertial] = Y
@@ -94,16 +107,38 @@ class JointTorque:
             A[f, i + n] = np.tanh(held[f] / self.speed)  # type: ignore[index]
         if self._armature is not None:
             known = known + self._armature * y[self._a]
-        return Equation(t, A, y[self._tau] - known, self.cov, None, segment, self.whitener)
+        column_cov = self.column_cov(signals) if self.with_column_cov else None
+        b = y[self._tau] - known
+        return Equation(t, A, b, self.cov, column_cov, segment, self.whitener)
+
+    def column_cov(self, signals: Signals) -> Array:
+        """(p + 1, p + 1) to first order in the noise of q, v, a and tau, by differences.
+
+        Coulomb friction takes the velocity of the sample before, which has a noise of its own: it
+        stands behind the flat vector here.
+        """
+        held = signals.flat[self._v] if self._held is None else self._held
+        n = signals.flat.size
+        apart = self.held and bool(self._friction.size)
+        std = np.concatenate([self._std, self._std[self._v]]) if apart else self._std
+        flat = np.concatenate([signals.flat, held]) if apart else signals.flat
+        return by_differences(
+            lambda rows: self._many(rows[:, :n], rows[:, n:] if apart else None),
+            flat,
+            std,
+            self.whitener,
+        )
 
     def batch(self, flat: Array) -> tuple[Array, Array]:
         """A (m, joints, p) and b (m, joints) of n consecutive samples given as flat rows.
 
         m = n, or n − 1 where friction is held: the first row then only lends its velocity.
         """
-        held = None
         if self._friction.size and self.held:
-            held, flat = flat[:-1, self._v], flat[1:]
+            return self._many(flat[1:], flat[:-1, self._v])
+        return self._many(flat, None)
+
+    def _many(self, flat: Array, held: Array | None) -> tuple[Array, Array]:
         v, a = flat[:, self._v], flat[:, self._a]
         Y, known = self._rows.batch(flat[:, self._q], v, a)
         A = np.zeros((*Y.shape[:2], self.size))

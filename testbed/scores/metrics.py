@@ -6,7 +6,7 @@ the end of the run; without a truth (a real log) the metrics that need it are No
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -107,10 +107,35 @@ def margin_min(tally: Tally) -> Value:
     return tally.margin_min if np.isfinite(tally.margin_min) else None
 
 
-def evaluate(tally: Tally) -> dict[str, Value]:
-    """All registered metrics of a finished run; what is not finite is None."""
+@metric("validation_rmse")
+def validation_rmse(tally: Tally) -> Value:
+    """Root mean square of A_val (θ̂ − θ) at the end, on the noise-free motion of [validation]."""
+    if tally.validation is None or tally.theta is None or tally.truth is None:
+        return None
+    error = tally.validation @ (tally.theta - tally.truth)
+    return float(np.sqrt(np.mean(error**2)))
+
+
+def evaluate(
+    tally: Tally, names: Sequence[str] | None = None, problems: list[str] | None = None
+) -> dict[str, Value]:
+    """These metrics of a finished run (None: all of them); what is not finite is None.
+
+    Args:
+        tally: The run.
+        names: Which metrics.
+        problems: Gets a line for every metric that raises.
+    """
     values: dict[str, Value] = {}
     for name, entry in metric.all().items():
-        value = entry.make(tally)
+        if names is not None and name not in names:
+            continue
+        try:
+            value = entry.make(tally)
+        except Exception as error:  # a plugin's metric must not cost the others their run
+            problem = f"metric {name!r} failed: {type(error).__name__}: {error}"
+            if problems is not None and problem not in problems:
+                problems.append(problem)
+            value = None
         values[name] = float(value) if value is not None and np.isfinite(value) else None
     return values

@@ -6,7 +6,7 @@ Metrics are read off a tally at the end. Cheap sums are updated at every sample,
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -72,7 +72,7 @@ class Tally:
     rows: int = 0
     theta: Array | None = None  # the last estimate (p,)
     truth: Array | None = None  # the last truth (p,), None where there is none
-    extra: dict[str, float] = field(default_factory=dict)
+    validation: Array | None = None  # rows (n, p) of a noise-free motion, None without one
 
     def innovate(self, innovation: Array) -> None:
         """Take in a prediction error (k,), made before the update."""

@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 import numpy as np
+from scipy.signal import lfilter
 
 from testbed.core.errors import BadInput
 from testbed.core.registry import noise
 from testbed.core.signals import Array
+from testbed.sensors.checks import per_component
 
 
 class Noise(Protocol):
-    """A process of `size` components sampled every dt."""
+    """A process of `size` components sampled every dt, the time between the sensor's samples."""
 
     def reset(self, rng: np.random.Generator, size: int, dt: float) -> None:
         """Start the process anew from its own stream."""
@@ -23,21 +25,8 @@ class Noise(Protocol):
         ...
 
     def std(self, size: int) -> Array:
-        """Declared standard deviation (size,): what an estimator may be told."""
+        """Standard deviation (size,) of one sample, as an estimator is told; after a reset."""
         ...
-
-
-def per_component(value: Any, size: int, key: str) -> Array:
-    """A number or a list of `size` non-negative numbers as an array (size,)."""
-    try:
-        array = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
-        raise BadInput(f"{key} needs one number or {size} of them, got {value!r}") from None
-    if array.shape not in ((), (size,)):
-        raise BadInput(f"{key} needs one number or {size} of them, got {array.size}")
-    if not np.all(np.isfinite(array)) or np.any(array < 0):
-        raise BadInput(f"{key} must be finite and not negative, got {value}")
-    return np.broadcast_to(array, (size,)).copy()
 
 
 @noise("none")
@@ -59,13 +48,25 @@ class NoNoise:
 
 @noise("white")
 class White:
-    """Independent normal samples with standard deviation `std` (the channel's unit)."""
+    """Independent normal samples, by `std` (unit) or by spectral `density` (unit/√Hz).
 
-    def __init__(self, std: Any) -> None:
-        self._std = std
+    A density d at the rate r has the standard deviation d·√r. The rate is the sensor's own, so a
+    slow sensor of the same density is quieter. (The two-sided density: one that a data sheet
+    gives for positive frequencies only is √2 times as large.)
+
+    Args:
+        std: Standard deviation of a sample, one number or one a component.
+        density: Spectral density instead.
+    """
+
+    def __init__(self, std: Any = None, density: Any = None) -> None:
+        if (std is None) == (density is None):
+            raise BadInput("noise 'white' needs std or density, one of the two: say std = …")
+        self._std, self._density, self._dt = std, density, 1.0
 
     def reset(self, rng: np.random.Generator, size: int, dt: float) -> None:
         """Take the channel's stream."""
+        self._dt = dt
         self._rng, self._scale = rng, self.std(size)
 
     def draw(self, n: int) -> Array:
@@ -74,6 +75,70 @@ class White:
 
     def std(self, size: int) -> Array:
         """As given."""
+        if self._density is not None:
+            return per_component(self._density, size, "density") / np.sqrt(self._dt)
+        return per_component(self._std, size, "std")
+
+
+@noise("uniform")
+class Uniform:
+    """Independent samples, all values within ±`half_width` equally likely.
+
+    Args:
+        half_width: Largest error (unit), one number or one a component.
+    """
+
+    def __init__(self, half_width: Any) -> None:
+        self._half = half_width
+
+    def reset(self, rng: np.random.Generator, size: int, dt: float) -> None:
+        """Take the channel's stream."""
+        self._rng, self._width = rng, per_component(self._half, size, "half_width")
+
+    def draw(self, n: int) -> Array:
+        """The next n samples (n, size)."""
+        return (2.0 * self._rng.random((n, self._width.size)) - 1.0) * self._width
+
+    def std(self, size: int) -> Array:
+        """Of a box: half its width over √3."""
+        return per_component(self._half, size, "half_width") / np.sqrt(3.0)
+
+
+@noise("coloured")
+class Coloured:
+    """First-order Gauss–Markov noise: neighbouring samples are alike, within a bandwidth.
+
+    x ← φ x + σ√(1 − φ²) w with φ = exp(−2π·bandwidth·dt), from a stationary start, so that every
+    sample has the standard deviation σ and the autocorrelation after n samples is φⁿ.
+
+    Args:
+        std: σ, one number or one a component.
+        bandwidth: Corner frequency (Hz), where the power density is half of that at rest.
+    """
+
+    def __init__(self, std: Any, bandwidth: Any) -> None:
+        self._std, self._bandwidth = std, bandwidth
+
+    def reset(self, rng: np.random.Generator, size: int, dt: float) -> None:
+        """A stationary start: the first sample has the full spread already."""
+        self._rng, self._scale = rng, self.std(size)
+        bandwidth = per_component(self._bandwidth, size, "bandwidth", 1e-6)
+        self._keep = np.exp(-2 * np.pi * bandwidth * dt)  # φ (size,)
+        self._state = self._keep * rng.standard_normal(size)  # of unit variance, one step on
+
+    def draw(self, n: int) -> Array:
+        """The next n samples (n, size)."""
+        drive = self._rng.standard_normal((n, self._scale.size)) * np.sqrt(1 - self._keep**2)
+        out = np.empty_like(drive)
+        for i, keep in enumerate(self._keep):
+            out[:, i], (self._state[i],) = lfilter(
+                [1.0], [1.0, -keep], drive[:, i], zi=self._state[i : i + 1]
+            )
+        return out * self._scale
+
+    def std(self, size: int) -> Array:
+        """Of one sample; that its neighbours are alike is not told."""
+        per_component(self._bandwidth, size, "bandwidth", 1e-6)
         return per_component(self._std, size, "std")
 
 

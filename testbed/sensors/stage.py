@@ -1,166 +1,178 @@
 """From clean channels to what the sensors say, over one flat vector at once.
 
-Delay first, then bias and noise, then saturation. Each channel draws from a random stream of
-its own name, in blocks, so adding a sensor never changes another's noise.
+    true value → instant (rate, delay, jitter) → misalignment, cross-talk, gain → bias and noise
+    → spikes → quantisation → saturation → stuck, dropouts
+
+Every channel and every effect draws from a random stream of its own name, in blocks, so adding a
+sensor or an effect never changes another's noise.
 """
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from testbed.core import registry
-from testbed.core.errors import BadInput, UnknownName
-from testbed.core.jit import COMPILED, kernel
+from testbed.core.errors import UnknownName
+from testbed.core.jit import COMPILED
 from testbed.core.seeding import Streams
-from testbed.core.signals import Array, Layout
+from testbed.core.signals import Array, Channel, Layout
+from testbed.sensors.checks import LARGEST, lsb, one_number, per_component, positive
+from testbed.sensors.clock import MISSING, OLD, Clock
+from testbed.sensors.disturbance import Disturbance
+from testbed.sensors.measure_kernel import measure, measure_numpy
+from testbed.sensors.sensor import Sensor
 
 _BLOCK = 256  # samples drawn at once: large enough to hide the call, small enough to be quick
-
-
-@dataclass(frozen=True)
-class Sensor:
-    """What a scenario says of one channel.
-
-    Args:
-        noise: Name of the noise; `params` are its own parameters (std, walk, …).
-        delay: Seconds between the instant and its sample.
-        bias: Constant offset, one number or one a component.
-        limit: Saturation |value| ≤ limit; None keeps the channel's default.
-    """
-
-    noise: str = "none"
-    params: Mapping[str, Any] = field(default_factory=dict)
-    delay: float = 0.0
-    bias: Any = 0.0
-    limit: float | None = None
-
-    @classmethod
-    def from_table(cls, table: Mapping[str, Any], where: str = "") -> Sensor:
-        """From a scenario's table, e.g. `{noise = "white", std = 0.2, delay = 0.002}`."""
-        own = {"delay", "bias", "limit"}
-        name = table.get("noise", "white" if "std" in table else "none")
-        if not isinstance(name, str):
-            raise BadInput(f"{where}noise must be the name of a noise, got {name!r}")
-        entry = registry.noise.find(name)
-        params = {k: v for k, v in table.items() if k not in own | {"noise"}}
-        valid = set(inspect.signature(entry.make).parameters)
-        for key in params:
-            if key not in valid:
-                raise UnknownName("key", key, own | valid | {"noise"}, where)
-        return cls(noise=name, params=params, **{k: table[k] for k in own if k in table})
-
-
-@kernel
-def _measure(clean, k, past, lag, fraction, noise, limit, out):  # type: ignore[no-untyped-def]
-    """Delay, noise and saturation of one sample in one pass; `past` is the ring of samples."""
-    depth = past.shape[0]
-    past[k % depth] = clean
-    for i in range(clean.size):
-        x = past[(k - lag[i]) % depth, i]
-        if fraction[i] > 0.0:
-            x += fraction[i] * (past[(k - lag[i] - 1) % depth, i] - x)
-        x += noise[i]
-        out[i] = min(max(x, -limit[i]), limit[i])
+_NONE: frozenset[str] = frozenset()
 
 
 class SensorStage:
     """All sensors of a source.
 
+    After each `measure`, `stale` names the channels with nothing new: a slow sensor between its
+    samples (the last value is repeated) and a missing sample (NaN). A channel that is derived from
+    another is NaN here: `SignalGroups` works it out.
+
     Args:
         layout: The clean channels.
         sensors: Channel → sensor; a channel that is not named is perfect.
         dt: Time between samples (s).
+        noise_scale: Factor on everything random in a value: noise and walks, bias_std,
+            scale_error, misalignment, random cross-talk, the size of spikes. Not on what is given
+            (bias, a cross-talk matrix), nor on rounding, timing and failures.
     """
 
-    def __init__(self, layout: Layout, sensors: Mapping[str, Sensor], dt: float) -> None:
+    stale: frozenset[str]
+
+    def __init__(
+        self,
+        layout: Layout,
+        sensors: Mapping[str, Sensor],
+        dt: float,
+        noise_scale: float = 1.0,
+    ) -> None:
         self.layout, self.dt = layout, dt
-        self.noises: dict[str, Any] = {}
-        self.bias, self.limit = np.zeros(layout.size), np.full(layout.size, np.inf)
-        delay = np.zeros(layout.size)
+        self.noise_scale = one_number(noise_scale, "noise.scale", 0, 1e6)
+        names = list(layout)
+        self._index = {name: c for c, name in enumerate(names)}
+        self._start = np.array([*(layout[n].start for n in names), layout.size])
+        self.limit, self.step = np.full(layout.size, np.inf), np.zeros(layout.size)
         for name, channel in layout.channels.items():
             self.limit[layout[name]] = channel.limit
+        self.clocks: dict[str, Clock] = {}
+        self.disturbances: dict[str, Disturbance] = {}
+        self.derived = [name for name, sensor in sensors.items() if sensor.derived is not None]
         for name, sensor in sensors.items():
-            where, size = layout[name], layout.channels[name].size
-            self._check(name, sensor, size)
-            try:
-                self.noises[name] = registry.noise.make({"use": sensor.noise, **sensor.params})
-                self.noises[name].std(size)  # refuses a wrong shape now, not at the first draw
-            except BadInput as error:
-                raise BadInput(f"sensors.{name}: {error}") from error
-            self.bias[where] = sensor.bias
-            delay[where] = sensor.delay / dt
-            if sensor.limit is not None:
-                self.limit[where] = sensor.limit
-        whole = np.floor(delay + 1e-9)
-        self._fraction = np.where(delay - whole > 1e-9, delay - whole, 0.0)
-        self._lag, self._columns = whole.astype(int), np.arange(layout.size)
-        self._depth = int(whole.max(initial=0)) + 2
-        self._delayed, self._between = bool(np.any(delay > 0)), bool(np.any(self._fraction > 0))
+            if name not in layout:
+                raise UnknownName("channel", name, layout, "sensors: ")
+            if sensor.derived is None:
+                self._add(layout.channels[name], sensor)
+        deepest = max((clock.deepest for clock in self.clocks.values()), default=0.0)
+        self._depth = int(deepest) + 3
+        self._may_be_stale = any(clock.may_be_stale for clock in self.clocks.values())
+        self._lag = np.zeros((_BLOCK, len(names)), dtype=np.int64)
+        self._fraction = np.zeros((_BLOCK, len(names)))
+        self._kind = np.zeros((_BLOCK, len(names)), dtype=np.int8)
+        self._sets: dict[bytes, frozenset[str]] = {}
+        self._shift = np.zeros(layout.size)
 
-    def _check(self, name: str, sensor: Sensor, size: int) -> None:
-        if not (isinstance(sensor.delay, Real) and 0 <= sensor.delay < np.inf):
-            raise BadInput(f"sensors.{name}.delay must be a time ≥ 0 s, got {sensor.delay}")
-        if sensor.delay / self.dt > 1e6:
-            raise BadInput(f"sensors.{name}.delay of {sensor.delay} s is over a million samples")
-        try:
-            bias = np.asarray(sensor.bias, dtype=float)
-        except (TypeError, ValueError):
-            bias = np.full(1, np.nan)
-        if bias.shape not in ((), (size,)) or not np.all(np.isfinite(bias)):
-            raise BadInput(
-                f"sensors.{name}.bias needs one finite number or {size} of them, got {sensor.bias}"
-            )
-        limit = sensor.limit
-        if limit is not None and not (isinstance(limit, Real) and limit > 0):
-            raise BadInput(f"sensors.{name}.limit must be positive, got {sensor.limit}")
+    def _add(self, channel: Channel, sensor: Sensor) -> None:
+        name, key, where = channel.name, f"sensors.{channel.name}", self.layout[channel.name]
+        self.clocks[name] = clock = Clock(name, sensor, self.dt)
+        self.disturbances[name] = Disturbance(channel, sensor, clock.period, self.noise_scale)
+        if sensor.limit is not None:
+            self.limit[where] = positive(sensor.limit, channel.size, f"{key}.limit")
+        turn = 2 * np.pi if channel.unit == "rad" else 2.0 * channel.limit
+        step = lsb(sensor.bits, sensor.range, sensor.resolution, turn, channel.size, key)
+        if step is not None:
+            self.step[where] = step
 
     def declared_std(self) -> dict[str, Array]:
-        """Standard deviation of each noisy channel, as an estimator is told."""
+        """Standard deviation of each channel with a sensor, as an estimator is told.
+
+        That of white noise of the same power: what a noise declares, and step²/12 of rounding.
+        """
         return {
-            name: noise.std(self.layout.channels[name].size) for name, noise in self.noises.items()
+            name: np.hypot(d.std(), self.step[self.layout[name]] / np.sqrt(12.0))
+            for name, d in self.disturbances.items()
         }
 
+    def shift(self, channel: str, offset: Any) -> None:
+        """Add a constant to a channel from now on: its zero jumps. `reset` takes it back.
+
+        Args:
+            channel: Its name.
+            offset: One number or one a component; further calls add up.
+        """
+        if channel not in self.layout:
+            raise UnknownName("channel", channel, self.layout, "sensor offset: ")
+        size = self.layout.channels[channel].size
+        self._shift[self.layout[channel]] += per_component(
+            offset, size, f"offset of {channel}", -LARGEST
+        )
+
     def reset(self, streams: Streams) -> None:
-        """Start every noise from its own stream and forget earlier samples."""
-        for name, noise in self.noises.items():
-            noise.reset(streams(f"sensor/{name}"), self.layout.channels[name].size, self.dt)
-        self._k = 0
-        self._block = np.zeros((0, self.layout.size))
+        """Start every effect from its own stream and forget earlier samples."""
+        n = self.layout.size
+        self._k, self.stale = 0, _NONE
+        self._bias, self._shift = np.zeros(n), np.zeros(n)
+        self._map_start = np.full(len(self._index), -1)
+        maps: list[Array] = []
+        for name, disturbance in self.disturbances.items():
+            self.clocks[name].reset(streams)
+            M, self._bias[self.layout[name]] = disturbance.reset(streams)
+            if disturbance.mixes:
+                self._map_start[self._index[name]] = sum(m.size for m in maps)
+                maps.append(M.ravel())
+        for name in self.derived:
+            self._bias[self.layout[name]] = np.nan
+        self._maps = np.concatenate([*maps, np.zeros(1)])
+        self._last, self._scratch = np.full(n, np.nan), np.zeros(n)
+        self._stale_rows: list[frozenset[str]] = []
+        self._added = np.zeros((_BLOCK, n))
 
     def measure(self, clean: Array) -> Array:
         """What the sensors say (n,), given the clean channels (n,) of the same instant."""
         k, row = self._k, self._k % _BLOCK
-        self._k += 1
         if row == 0:
             self._refill()
         if k == 0:
             self._past = np.tile(clean, (self._depth, 1))  # before the start: standing still
-        if COMPILED:
-            out = np.empty(clean.size)
-            _measure(
-                clean, k, self._past, self._lag, self._fraction, self._block[row], self.limit, out
-            )
-            return out
-        if self._delayed:
-            self._past[k % self._depth] = clean
-            out = self._past[(k - self._lag) % self._depth, self._columns]
-            if self._between:
-                older = self._past[(k - self._lag - 1) % self._depth, self._columns]
-                out += self._fraction * (older - out)
-            out += self._block[row]
-        else:
-            out = clean + self._block[row]
-        np.minimum(out, self.limit, out=out)
-        np.maximum(out, -self.limit, out=out)
+        self._k += 1
+        out = np.empty(clean.size)
+        (measure if COMPILED else measure_numpy)(
+            clean, k, row, self._past, self._start, self._lag, self._fraction, self._kind,
+            self._map_start, self._maps, self._added, self._shift, self.step, self.limit,
+            self._last, self._scratch, out,
+        )  # fmt: skip
+        if self._may_be_stale:
+            self.stale = self._stale_rows[row]
         return out
 
     def _refill(self) -> None:
-        self._block = np.tile(self.bias, (_BLOCK, 1))
-        for name, noise in self.noises.items():
-            self._block[:, self.layout[name]] += noise.draw(_BLOCK)
+        self._added[:] = self._bias
+        for name, clock in self.clocks.items():
+            c, where = self._index[name], self.layout[name]
+            if clock.varies or self._k == 0:
+                age, kind, taken = clock.block(self._k, _BLOCK)
+                whole = np.floor(age + 1e-9)
+                self._lag[:, c], self._kind[:, c] = whole, kind
+                self._fraction[:, c] = np.where(age - whole > 1e-9, age - whole, 0.0)
+            else:
+                taken = np.arange(_BLOCK)
+            if taken.size == _BLOCK:
+                self._added[:, where] += self.disturbances[name].draw(_BLOCK)
+            elif taken.size:
+                self._added[taken, where] += self.disturbances[name].draw(taken.size)
+        if self._may_be_stale:
+            old = (self._kind == OLD) | (self._kind == MISSING)
+            self._stale_rows = [self._names(row) for row in old]
+
+    def _names(self, old: Array) -> frozenset[str]:
+        """The channels that a row of flags marks; the few sets there are are kept."""
+        key = old.tobytes()
+        if key not in self._sets:
+            self._sets[key] = frozenset(n for n, c in self._index.items() if old[c])
+        return self._sets[key]

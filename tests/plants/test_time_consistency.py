@@ -48,7 +48,7 @@ def test_velocity_log_is_the_integral_of_the_acceleration_channel(name, record_p
         now = state(plant, truth.clean)
         if before is not None and plant.k % 20 == 0:
             q, v, _ = before
-            coulomb = plant._coulomb if plant.joints else np.zeros(0)
+            coulomb = plant.friction.coulomb if plant.joints else np.zeros(0)
             friction = -coulomb * np.tanh(v[: len(coulomb)] / plant.friction_speed)
             held = truth.clean["tau" if "tau" in plant.layout else "wrench"]
             speed, acceleration, end = inside(plant, (q, v), held, friction)

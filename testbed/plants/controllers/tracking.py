@@ -25,12 +25,16 @@ class Drive:
         reference: Channels of the planned motion, with `tau` or `wrench` as feedforward.
         inertia: Diagonal of the CAD mass matrix at home (d,), kg·m² or kg.
         size: Number of actions.
+        dt: How long an action is held (s).
+        rng: The controller's own random stream.
     """
 
     state: Any
     reference: Layout
     inertia: Array
     size: int
+    dt: float
+    rng: np.random.Generator
 
 
 @controller("tracking")
@@ -44,8 +48,14 @@ class Tracking:
     """
 
     def __init__(self, drive: Drive, bandwidth: float = 5.0, damping: float = 1.0) -> None:
-        if not 0 <= bandwidth < 1e4 or not 0 <= damping < 1e3:
-            raise BadInput("controller.bandwidth and controller.damping must not be negative")
+        if drive is None or "q" not in drive.reference:
+            raise BadInput(
+                "controller.use = 'tracking' moves driven joints, and this plant has none: "
+                "leave out controller"
+            )
+        for name, value, most in (("bandwidth", bandwidth, 1e4), ("damping", damping, 1e3)):
+            if not 0 <= value <= most:
+                raise BadInput(f"controller.{name} must lie in [0, {most:g}], got {value}")
         rate = 2 * np.pi * bandwidth
         d, plan = drive.size, drive.reference
         stiffness = drive.inertia * rate**2  # (d,)
@@ -66,6 +76,11 @@ class OpenLoop:
     """The planned force or torque as it is, without feedback."""
 
     def __init__(self, drive: Drive) -> None:
+        if drive is None:
+            raise BadInput(
+                "controller.use = 'open_loop' needs motors, and this plant plays its motion back: "
+                "leave out controller"
+            )
         self._force = drive.reference["tau" if "tau" in drive.reference else "wrench"]
 
     def action(self, t: float, clean: Array, reference: Array) -> Array:

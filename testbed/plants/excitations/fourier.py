@@ -1,39 +1,50 @@
-"""Periodic excitation: a Fourier series a coordinate, faded in from standstill."""
+"""Periodic excitation: a Fourier series a coordinate, led in from standstill and out to it.
+
+    s_i(t) = Σ_k ρ_ik sin(2π k f t) + δ_ik cos(2π k f t)            (Kubus 2008, eq. 10)
+    q_i(t) = w(t) s_i(t) + q_i0                                     (eqs. 11 and 14)
+
+with w = f(t) before, 1 within and g(t) after the active part (eq. 15). The coefficients are
+drawn, given, or read from a file that `testbed excite` designed.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from testbed.core.errors import BadInput
 from testbed.core.registry import excitation
 from testbed.core.signals import Array
+from testbed.plants.excitations import checks, trajectory_file
 from testbed.plants.excitations.plan import Plan
+from testbed.plants.excitations.profiles import Window
+from testbed.plants.excitations.trajectory_file import Trajectory
 
-
-def fade(t: Array, seconds: float) -> tuple[Array, Array, Array]:
-    """A smooth step from 0 to 1 in `seconds`, with two derivatives; third-order flat at both ends.
-
-    s(x) = x⁴ (35 − 84 x + 70 x² − 20 x³), so that even the jerk starts at zero.
-    """
-    if seconds <= 0:
-        return np.ones_like(t), np.zeros_like(t), np.zeros_like(t)
-    x = np.clip(t / seconds, 0.0, 1.0)
-    s = x**4 * (35 - 84 * x + 70 * x**2 - 20 * x**3)
-    ds = 140 * x**3 * (1 - x) ** 3 / seconds
-    dds = 420 * x**2 * (1 - x) ** 2 * (1 - 2 * x) / seconds**2
-    return s, ds, dds
+_A_PERIOD = 40  # samples a period of the highest frequency, where limits are checked
 
 
 class Series:
     """Sums of sines with random phases, at multiples of a base frequency."""
 
-    def __init__(self, plan: Plan, base_hz: float, harmonics: int, lead_in: float) -> None:
-        for name, value in (("base_hz", base_hz), ("harmonics", harmonics)):
-            if not 0 < value < 1e4:
-                raise BadInput(f"excitation.{name} must be positive, got {value}")
-        if not 0 <= lead_in < np.inf:
-            raise BadInput(f"excitation.lead_in must be a time ≥ 0 s, got {lead_in}")
-        self.plan, self.lead_in = plan, lead_in
+    def __init__(
+        self,
+        plan: Plan,
+        base_hz: float,
+        harmonics: int,
+        lead_in: float,
+        lead_out: float = 0.0,
+        order: int = 7,
+    ) -> None:
+        for name, value, most in (("base_hz", base_hz, 1e4), ("harmonics", harmonics, 200)):
+            if not 0 < value <= most:
+                raise BadInput(f"excitation.{name} must lie in (0, {most:g}], got {value}")
+        for name, value in (("lead_in", lead_in), ("lead_out", lead_out)):
+            if not 0 <= value <= 1e6:
+                raise BadInput(f"excitation.{name} must lie in [0, 1e6] s, got {value}")
+        self.plan = plan
+        self.window = Window(lead_in, lead_out, max(plan.duration, lead_in + lead_out), order)
         self.rate = 2 * np.pi * base_hz * np.arange(1, int(harmonics) + 1)  # (h,) rad/s
         shape = (len(self.rate), plan.size)
         self.phase = plan.rng.uniform(0, 2 * np.pi, shape)
@@ -50,22 +61,36 @@ class Series:
         )
 
     def faded(self, t: Array) -> tuple[Array, Array, Array]:
-        """The same, multiplied by the fade."""
-        f, df, ddf = self.raw(t)
-        s, ds, dds = (x[:, None] for x in fade(t, self.lead_in))
-        return s * f, ds * f + s * df, dds * f + 2 * ds * df + s * ddf
+        """The same, multiplied by the window."""
+        return self.window.times(t, *self.raw(t))
 
 
 @excitation("fourier")
 class Fourier(Series):
-    """A Fourier series a joint within its limits, from standstill at the home pose.
+    """A Fourier series a joint within its limits, from standstill (Kubus eqs. 10–15).
+
+    By default the coefficients are drawn and scaled to `amplitude`, about the home pose. With
+    `sine` and `cosine` they are yours, with `file` designed ones (`testbed excite`); these are
+    refused where they leave the limits. Their time counts from the start of the active part,
+    so that another `lead_in` leaves that part as it is; it is repeated whole as often as the
+    run has time for, then led out.
 
     Args:
         plan: The joints and their limits.
-        base_hz: Base frequency (Hz).
-        harmonics: How many multiples of it.
-        amplitude: Share of the free range (position or speed) that the motion uses, at most 1.
-        lead_in: Seconds over which the motion fades in.
+        base_hz: Base frequency f (Hz); default 0.2.
+        harmonics: How many multiples of it; default 5.
+        amplitude: Drawn coefficients: share of the free range (position or speed) that the
+            motion uses, default 0.5. Given ones: a factor, default 1. At most 1.
+        lead_in: Seconds over which the motion is led in; default 1.
+        lead_out: Seconds over which it is led out to the end of the run; default 0: it is not
+            (with a file: as designed).
+        order: Order of the lead-in and lead-out polynomials: 6 as in Kubus's eq. (14), or 7
+            with a jerk that is zero at both ends. Default 7, with given coefficients 6.
+        sine: ρ, one row of d numbers (rad) a harmonic.
+        cosine: δ, likewise; with only one of the two the other is zero.
+        offset: q₀ (d,), rad; default the home pose.
+        file: A designed trajectory instead of all these.
+        folder: Where a relative `file` is looked for first; then in the current folder.
     """
 
     space = "joint"
@@ -73,28 +98,161 @@ class Fourier(Series):
     def __init__(
         self,
         plan: Plan,
-        base_hz: float = 0.2,
-        harmonics: int = 5,
-        amplitude: float = 0.5,
-        lead_in: float = 1.0,
+        base_hz: float | None = None,
+        harmonics: int | None = None,
+        amplitude: float | None = None,
+        lead_in: float | None = None,
+        lead_out: float | None = None,
+        order: int | None = None,
+        sine: Sequence[Sequence[float]] | None = None,
+        cosine: Sequence[Sequence[float]] | None = None,
+        offset: Sequence[float] | None = None,
+        file: str | None = None,
+        folder: str | None = None,
     ) -> None:
-        super().__init__(plan, base_hz, harmonics, lead_in)
-        if not 0 <= amplitude <= 1:
-            raise BadInput(f"excitation.amplitude must lie in [0, 1], got {amplitude}")
+        if order not in (None, 6, 7):
+            raise BadInput(f"excitation.order must be 6 or 7, got {order!r}")
+        if file is not None:
+            made = trajectory_file.load(file, folder, plan)
+            own = {"base_hz": base_hz, "harmonics": harmonics, "offset": offset}
+            for key, value in {**own, "sine": sine, "cosine": cosine}.items():
+                if value is not None:
+                    raise BadInput(f"excitation.{key} comes from the file: leave it out")
+            self._take(plan, _led(made, lead_in, lead_out), amplitude, order, "file")
+        elif sine is not None or cosine is not None:
+            made = _own(plan, base_hz or 0.2, harmonics, sine, cosine, offset)
+            start, end = (1.0 if lead_in is None else lead_in), lead_out or 0.0
+            self._take(plan, _led(made, start, end), amplitude, order, "sine")
+        else:
+            if offset is not None:
+                raise BadInput(
+                    "excitation.offset goes with coefficients of your own: give sine or cosine"
+                )
+            self._draw(plan, base_hz, harmonics, amplitude, lead_in, lead_out or 0.0, order or 7)
+
+    def _draw(
+        self,
+        plan: Plan,
+        base_hz: float | None,
+        harmonics: int | None,
+        amplitude: float | None,
+        lead_in: float | None,
+        lead_out: float,
+        order: int,
+    ) -> None:
+        super().__init__(
+            plan,
+            0.2 if base_hz is None else base_hz,
+            5 if harmonics is None else harmonics,
+            1.0 if lead_in is None else lead_in,
+            lead_out,
+            order,
+        )
+        share = checks.number("amplitude", 0.5 if amplitude is None else amplitude, 0.0, 1.0)
+        self.offset, self.origin = plan.home, 0.0
         # Scaled on a dense grid, so that neither position nor speed leaves its share.
-        t = np.linspace(0.0, max(plan.duration, lead_in), 2000)
+        t = np.linspace(0.0, max(plan.duration, self.window.lead_in), 2000)
         f, df, _ = self.faded(t)
         room = np.minimum(plan.upper - plan.home, plan.home - plan.lower)
         scale = np.minimum(
             room / np.maximum(np.abs(f).max(axis=0), 1e-12),
             plan.speed / np.maximum(np.abs(df).max(axis=0), 1e-12),
         )
-        self.weight = self.weight * np.where(np.isfinite(scale), scale, 1.0) * amplitude
+        self.weight = self.weight * np.where(np.isfinite(scale), scale, 1.0) * share
+
+    def _take(
+        self, plan: Plan, made: Trajectory, amplitude: float | None, order: int | None, key: str
+    ) -> None:
+        """Coefficients as they are: ρ sin + δ cos = size · sin(… + phase)."""
+        share = checks.number("amplitude", 1.0 if amplitude is None else amplitude, 0.0, 1.0)
+        self.plan, self.offset, self.origin = plan, made.offset, made.lead_in
+        self.rate = 2 * np.pi * made.base_hz * np.arange(1, len(made.sine) + 1)
+        self.phase = np.arctan2(made.cosine, made.sine)
+        self.weight = share * np.hypot(made.sine, made.cosine)
+        # The active part as often as there is time, whole: the lead-out was designed to its end.
+        free = plan.duration - made.lead_in - made.lead_out
+        times = max(1, int(np.floor(free / made.seconds + 1e-9))) if key == "file" else 1
+        active = times * made.seconds if key == "file" else max(free, 0.0)
+        end = made.lead_in + active + made.lead_out
+        self.window = Window(made.lead_in, made.lead_out, end, order or 6)
+        self._check(key)
+
+    def _check(self, key: str) -> None:
+        """Refuse what leaves the limits, joint by joint."""
+        plan, top = self.plan, self.rate[-1] / (2 * np.pi)
+        last = min(plan.duration, self.window.end)
+        t = np.linspace(0.0, last, min(20_000, int(np.ceil(_A_PERIOD * top * last)) + 200))
+        q, v, _ = self(t)
+        slack = 1e-9 * (plan.upper - plan.lower)
+        for values, low, high, what, unit in (
+            (q, plan.lower - slack, plan.upper + slack, "position", "rad"),
+            (v, -plan.speed * (1 + 1e-9), plan.speed * (1 + 1e-9), "speed", "rad/s"),
+        ):
+            out = np.any((values < low) | (values > high), axis=0)
+            if np.any(out):
+                j = int(np.argmax(out))
+                raise BadInput(
+                    f"excitation.{key}: the {what} of {plan.names[j]} goes from "
+                    f"{values[:, j].min():.4g} to {values[:, j].max():.4g} {unit}, outside "
+                    f"[{low[j]:.4g}, {high[j]:.4g}]; a smaller excitation.amplitude helps"
+                )
+
+    def raw(self, t: Array) -> tuple[Array, Array, Array]:
+        """The series, its time counted from `origin`."""
+        return super().raw(t - self.origin if self.origin else t)
 
     def __call__(self, t: Array) -> tuple[Array, Array, Array]:
         """Positions, velocities and accelerations (n, d) at t (n,)."""
         f, df, ddf = self.faded(t)
-        return self.plan.home + f, df, ddf
+        return self.offset + f, df, ddf
+
+
+def _led(made: Trajectory, lead_in: float | None, lead_out: float | None) -> Trajectory:
+    """The trajectory with the leads that the scenario asks for."""
+    return replace(
+        made,
+        lead_in=made.lead_in if lead_in is None else checks.seconds("lead_in", lead_in),
+        lead_out=made.lead_out if lead_out is None else checks.seconds("lead_out", lead_out),
+    )
+
+
+def _own(
+    plan: Plan,
+    base_hz: float,
+    harmonics: int | None,
+    sine: Sequence[Sequence[float]] | None,
+    cosine: Sequence[Sequence[float]] | None,
+    offset: Sequence[float] | None,
+) -> Trajectory:
+    """Coefficients given in the scenario, checked."""
+    d = plan.size
+    what = f"rows of {d} numbers, one a harmonic"
+    tables = {
+        key: checks.array(key, value, (None, d), what)
+        for key, value in (("sine", sine), ("cosine", cosine))
+        if value is not None
+    }
+    shapes = {table.shape for table in tables.values()}
+    if len(shapes) > 1:
+        raise BadInput(f"excitation.cosine must have as many rows as sine, got {sorted(shapes)}")
+    (shape,) = shapes
+    if harmonics not in (None, shape[0]):
+        raise BadInput(
+            f"excitation.harmonics = {harmonics}, but {' and '.join(tables)} have {shape[0]} rows"
+        )
+    return Trajectory(
+        plant="",
+        joints=plan.names,
+        base_hz=checks.number("base_hz", base_hz, 0.0, 1e4, "Hz", least=False),
+        seconds=1.0 / base_hz,
+        lead_in=0.0,
+        lead_out=0.0,
+        offset=plan.home
+        if offset is None
+        else checks.array("offset", offset, (d,), f"{d} numbers"),
+        sine=tables.get("sine", np.zeros(shape)),
+        cosine=tables.get("cosine", np.zeros(shape)),
+    )
 
 
 @excitation("multisine")
@@ -107,6 +265,7 @@ class Multisine(Series):
         harmonics: How many multiples of it.
         amplitude: Largest value as a share of the actuator's limit, at most 1.
         lead_in: Seconds over which the forces fade in.
+        lead_out: Seconds over which they fade out to the end of the run.
     """
 
     space = "force"
@@ -118,8 +277,9 @@ class Multisine(Series):
         harmonics: int = 5,
         amplitude: float = 0.2,
         lead_in: float = 0.0,
+        lead_out: float = 0.0,
     ) -> None:
-        super().__init__(plan, base_hz, harmonics, lead_in)
+        super().__init__(plan, base_hz, harmonics, lead_in, lead_out)
         if not 0 <= amplitude <= 1:
             raise BadInput(f"excitation.amplitude must lie in [0, 1], got {amplitude}")
         bound = np.minimum(plan.upper, -plan.lower) / self.weight.sum(axis=0)
@@ -128,18 +288,3 @@ class Multisine(Series):
     def __call__(self, t: Array) -> tuple[Array, Array, Array]:
         """Forces and their two derivatives (n, d) at t (n,)."""
         return self.faded(t)
-
-
-@excitation("rest")
-class Rest:
-    """Nothing moves: the robot stays at home, a free body is left alone."""
-
-    space = "any"
-
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
-
-    def __call__(self, t: Array) -> tuple[Array, Array, Array]:
-        """Home (or zero force), standing still: (n, d) each."""
-        still = np.zeros((len(t), self.plan.size))
-        return still + self.plan.home, still, still

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from testbed.core.errors import BadInput
 from testbed.core.registry import excitation
 from testbed.core.signals import Array
 from testbed.plants.excitations.plan import Plan
@@ -30,6 +31,12 @@ class Motions:
         seconds: float = 4.0,
         amplitude: float = 1.0,
     ) -> None:
+        if plan.model is None:
+            raise BadInput(
+                "excitation.use = 'motions' moves a person: it needs the plant human_plate"
+            )
+        if names is not None and not len(names):
+            raise BadInput("excitation.names is empty: name a motion, or leave it out for all ten")
         self.sequence = MotionSequence(plan.model, seconds, names, plan.rng, amplitude)
 
     def __call__(self, t: Array) -> tuple[Array, Array, Array]:

@@ -38,3 +38,8 @@ class Plan:
     def size(self) -> int:
         """Number of coordinates d."""
         return len(self.names)
+
+    @property
+    def of_forces(self) -> bool:
+        """Whether the coordinates are forces: they start from zero and may jump."""
+        return self.model is None and bool(np.all(np.isinf(self.speed)))

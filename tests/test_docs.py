@@ -1,4 +1,4 @@
-"""Every command and every piece of code in the README does what it says."""
+"""Every command and every piece of code in the README and the docs does what it says."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"```(?P<kind>\w+)(?: file=(?P<file>\S+))?\n(?P<text>.*?)```", re.DOTALL)
-README = [m.groupdict() for m in BLOCK.finditer((ROOT / "README.md").read_text(encoding="utf-8"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCKS = [m.groupdict() for p in PAGES for m in BLOCK.finditer(p.read_text(encoding="utf-8"))]
 COMMANDS = [
     line.removeprefix("$ ")
-    for block in README
+    for block in BLOCKS
     if block["kind"] == "console"
     for line in block["text"].splitlines()
 ]
@@ -32,8 +33,8 @@ ARM = """<mujoco><worldbody>
 
 @pytest.fixture
 def folder(tmp_path):
-    """An empty folder with the files that the README shows."""
-    for block in README:
+    """An empty folder with the files that the pages show."""
+    for block in BLOCKS:
         if block["file"]:
             (tmp_path / block["file"]).write_text(block["text"], encoding="utf-8")
     (tmp_path / "my_arm.xml").write_text(ARM)
@@ -51,7 +52,7 @@ def call(arguments, folder):
 
 def test_there_are_commands_and_code_to_try():
     assert len(COMMANDS) >= 6
-    assert sum(block["kind"] == "python" for block in README) >= 2
+    assert sum(block["kind"] == "python" for block in BLOCKS) >= 2
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -62,7 +63,7 @@ def test_command_runs(command, folder):
     assert call([*start, *arguments], folder).strip()
 
 
-@pytest.mark.parametrize("text", [b["text"] for b in README if b["kind"] == "python"])
+@pytest.mark.parametrize("text", [b["text"] for b in BLOCKS if b["kind"] == "python"])
 def test_code_runs(text, folder):
     call([sys.executable, "-c", text], folder)
 
@@ -76,10 +77,10 @@ def test_plugin_is_at_most_25_lines(folder):
     assert len((folder / "my_rls.py").read_text().splitlines()) <= 25
 
 
-def test_links_lead_somewhere():
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    for target in re.findall(r"\]\(([^)#]+)\)", text):
-        assert (ROOT / target).exists(), target
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), target
 
 
 @pytest.mark.parametrize("script", ["scripts/demo", "scripts/test"])

@@ -1,0 +1,159 @@
+"""The log-det recursion against an independent batch solver, and its promise of possible bodies."""
+
+from __future__ import annotations
+
+import copy
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+from testbed import BadInput, Equation, Problem, make_estimator
+from testbed.estimators.logdet import LogDet
+from testbed.inertia import box, change_frame, is_consistent, pseudo_inertia, sample_around
+from testbed.regressors import wrench_regressor
+
+
+def bodies(rng, n=1):
+    """n random bodies and priors near them."""
+    truth = np.array([sample_around(box(1.5, [0.1, 0.2, 0.3]), 0.4, rng) for _ in range(n)])
+    return truth.ravel(), np.array([sample_around(t, 0.3, rng) for t in truth]).ravel()
+
+
+def stream(rng, theta, rows, noise=0.3, extra=0):
+    """Wrench equations of as many bodies as θ has, with a few extra columns."""
+    n = (theta.size - extra) // 10
+    for k in range(rows):
+        blocks = [wrench_regressor(*rng.normal(size=(3, 3)) * 3) for _ in range(n)]
+        A = np.hstack([*blocks, rng.normal(size=(6, extra))])
+        yield Equation(k * 1e-3, A, A @ theta + noise * rng.normal(size=6), noise**2 * np.eye(6))
+
+
+def feed(est, equations, problem):
+    est.reset(problem)
+    return [est.update(eq=eq) for eq in equations]
+
+
+def batch(equations, prior, alpha, beta, extra):
+    """The same objective by cvxpy and Clarabel, in prior-whitened coordinates."""
+    p, n = prior.size, (prior.size - extra) // 10
+    theta = cp.Variable(p)
+    A, b = (np.concatenate(x) for x in zip(*(eq.whitened() for eq in equations), strict=True))
+    cost = 0.5 * cp.sum_squares(A @ theta - b)
+    basis = pseudo_inertia(np.eye(10))
+    for i in range(n):
+        C = np.linalg.inv(np.linalg.cholesky(pseudo_inertia(prior[10 * i : 10 * i + 10])))
+        X = sum(theta[10 * i + j] * (C @ basis[j] @ C.T) for j in range(10))
+        cost += alpha * (cp.trace(X) - cp.log_det(X))
+    if extra:
+        cost += alpha * beta / 2 * cp.sum_squares(theta[10 * n :] - prior[10 * n :])
+    cp.Problem(cp.Minimize(cost)).solve(
+        solver=cp.CLARABEL, tol_gap_abs=1e-9, tol_gap_rel=1e-9, tol_feas=1e-9
+    )
+    return theta.value
+
+
+@pytest.mark.parametrize(("n", "extra", "rows"), [(1, 0, 1), (1, 0, 40), (2, 3, 30)])
+@pytest.mark.parametrize("alpha", [1e-2, 1.0, 30.0])
+def test_equals_the_batch_solution_of_an_independent_solver(n, extra, rows, alpha):
+    rng = np.random.default_rng(0)
+    truth, prior = bodies(rng, n)
+    truth, prior = (np.concatenate([x, rng.normal(size=extra)]) for x in (truth, prior))
+    equations = list(stream(rng, truth, rows, extra=extra))
+    est = make_estimator("rls_logdet", alpha=alpha, beta=0.7)
+    got = feed(est, equations, Problem(prior=prior, extra=extra))[-1].theta
+    want = batch(equations, prior, alpha, 0.7, extra)
+    np.testing.assert_allclose(got, want, rtol=0, atol=1e-6 * np.abs(want).max())
+
+
+@pytest.mark.parametrize("alpha", [1e-4, 1e-2, 1.0, 10.0])
+@pytest.mark.parametrize("wrong", [0.2, 1.0, 5.0])
+@pytest.mark.parametrize("forgetting", [None, 0.9])
+def test_never_leaves_the_cone(alpha, wrong, forgetting):
+    """Wrong priors, outliers a hundred times the noise, rank-one data, W = I."""
+    rng = np.random.default_rng(1)
+    truth, prior = bodies(rng)
+    equations = list(stream(rng, truth, 60))
+    for k in range(0, 60, 7):  # outliers, and rows without a declared covariance
+        eq = equations[k]
+        equations[k] = Equation(eq.t, eq.A, eq.b + 30.0 * rng.normal(size=6))
+    one = equations[0].A[:1]
+    equations += [Equation(1.0, one, np.array([100.0]))] * 20
+    est = make_estimator("rls_logdet", alpha=alpha, forgetting=forgetting)
+    estimates = feed(est, equations, Problem(prior=wrong * prior))
+    assert all(is_consistent(e.theta) for e in estimates)
+
+
+def test_order_of_equations_does_not_matter():
+    rng = np.random.default_rng(2)
+    truth, prior = bodies(rng)
+    equations = list(stream(rng, truth, 50))
+    shuffled = [equations[i] for i in rng.permutation(50)]
+    first, second = (
+        feed(make_estimator("rls_logdet"), e, Problem(prior=prior))[-1].theta
+        for e in (equations, shuffled)
+    )
+    np.testing.assert_allclose(first, second, rtol=0, atol=1e-10)
+
+
+def test_frame_of_the_body_does_not_matter():
+    rng = np.random.default_rng(3)
+    truth, prior = bodies(rng)
+    R, p = np.linalg.qr(rng.normal(size=(3, 3)))[0], rng.normal(size=3)
+    R *= np.linalg.det(R)
+    T = np.array([change_frame(e, R, p) for e in np.eye(10)]).T  # φ' = T φ
+    equations = list(stream(rng, truth, 30))
+    moved = [Equation(e.t, e.A @ np.linalg.inv(T), e.b, e.cov) for e in equations]
+    here = feed(make_estimator("rls_logdet", alpha=1.0), equations, Problem(prior=prior))
+    there = feed(make_estimator("rls_logdet", alpha=1.0), moved, Problem(prior=T @ prior))
+    np.testing.assert_allclose(T @ here[-1].theta, there[-1].theta, rtol=0, atol=1e-8)
+
+
+def test_derivatives_are_those_of_the_divergence():
+    rng = np.random.default_rng(4)
+    truth, prior = bodies(rng, 2)
+    regulariser = LogDet(Problem(prior=prior), None, 1.0)
+    _, hessian = regulariser.gradient_and_hessian(truth)
+    h = 1e-6 * np.maximum(np.abs(truth), 1e-3)
+    for i in range(truth.size):
+        step = np.zeros(truth.size)
+        step[i] = h[i]
+        ahead, back = (regulariser.gradient_and_hessian(truth + s * step)[0] for s in (1, -1))
+        column = (ahead - back) / (2 * h[i])
+        np.testing.assert_allclose(hessian[:, i], column, rtol=0, atol=1e-4 * np.abs(column).max())
+    assert regulariser.gradient_and_hessian(prior)[0] == pytest.approx(np.zeros(20), abs=1e-9)
+
+
+def test_covariance_is_the_inverse_hessian():
+    rng = np.random.default_rng(5)
+    truth, prior = bodies(rng)
+    est = make_estimator("rls_logdet", alpha=2.0)
+    estimate = feed(est, stream(rng, truth, 20), Problem(prior=prior))[-1]
+    _, hessian = est.regulariser.gradient_and_hessian(estimate.theta)
+    identity = estimate.covariance() @ (est.information + 2.0 * hessian)
+    np.testing.assert_allclose(identity, np.eye(10), rtol=0, atol=1e-7)
+
+
+def test_without_data_it_stays_at_the_prior():
+    _, prior = bodies(np.random.default_rng(6))
+    silent = [Equation(0.0, np.zeros((6, 10)), np.zeros(6))] * 100
+    got = feed(make_estimator("rls_logdet"), silent, Problem(prior=prior))[-1].theta
+    np.testing.assert_allclose(got, prior, rtol=1e-10)
+
+
+def test_data_that_are_not_finite_are_skipped():
+    rng = np.random.default_rng(7)
+    truth, prior = bodies(rng)
+    equations = list(stream(rng, truth, 5))
+    est = make_estimator("rls_logdet")
+    feed(est, equations, Problem(prior=prior))
+    before = copy.deepcopy(est)
+    eq = equations[0]
+    answer = est.update(eq=Equation(0.0, eq.A, np.full(6, np.nan)))
+    assert answer.info["skipped"]
+    assert np.array_equal(before.update(eq=eq).theta, est.update(eq=eq).theta)
+
+
+def test_an_impossible_prior_is_refused():
+    with pytest.raises(BadInput, match="prior"):
+        make_estimator("rls_logdet").reset(Problem(prior=np.zeros(10)))

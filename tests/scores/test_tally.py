@@ -1,0 +1,57 @@
+"""The running sums, and the count of impossible bodies."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from testbed.core.jit import COMPILED
+from testbed.inertia import consistency_margin, is_consistent, sample_around, sphere
+from testbed.scores import Tally, count_inconsistent, tally
+
+BALL = sphere(2.0, 0.1, com=[0.1, -0.2, 0.3])
+
+
+def bodies(rng, n=400):
+    """Possible and impossible bodies (n, 10), far from the edge: rounding must not decide."""
+    phi = sample_around(np.tile(BALL, (n, 1)), 0.5, rng)
+    phi[::4] += rng.normal(size=phi[::4].shape)
+    phi[1::8, 0] *= -1
+    phi[3::16, 0] = 0.0
+    for i, value in enumerate((np.nan, np.inf, -np.inf)):
+        for j in range(10):
+            phi[10 * i + j, j] = value
+    phi[40] = 0.0
+    phi[41] = np.nan
+    return phi
+
+
+@pytest.mark.parametrize("compiled", [True, False] if COMPILED else [False])
+def test_count_of_inconsistent_bodies_is_that_of_is_consistent(monkeypatch, compiled):
+    monkeypatch.setattr(tally, "COMPILED", compiled)
+    phi = bodies(np.random.default_rng(0))
+    expected = ~is_consistent(phi)
+    assert 100 < expected.sum() < 300
+    np.testing.assert_array_equal([count_inconsistent(x, 1) for x in phi], expected)
+    theta = np.concatenate([*phi, [-1.0, np.nan]])  # extras are no bodies
+    assert count_inconsistent(theta, len(phi)) == expected.sum()
+    assert count_inconsistent(theta, 0) == 0
+
+
+def test_sums_are_those_of_all_samples_and_margins_those_at_score_hz():
+    rng = np.random.default_rng(1)
+    phi = bodies(rng, 90)[42:]
+    thetas = np.concatenate([phi.reshape(-1, 20), rng.normal(size=(24, 3))], axis=1)
+    innovations = [rng.normal(size=k) for k in rng.integers(0, 7, size=24)]
+    sums = Tally(bodies=2, every=5)
+    for theta, innovation in zip(thetas, innovations, strict=True):
+        sums.innovate(innovation)
+        sums.step(theta, None)
+    assert sums.samples == 24
+    assert sums.consistent == np.all(is_consistent(phi.reshape(-1, 2, 10)), axis=1).sum()
+    assert sums.rows == sum(x.size for x in innovations)
+    assert sums.squared == pytest.approx(sum(np.sum(x**2) for x in innovations), rel=1e-13)
+    margins = consistency_margin(phi.reshape(-1, 2, 10)).min(axis=1)
+    assert sums.margin_min == margins[::5].min()
+    sums.close()
+    assert sums.margin_min == min(margins[::5].min(), margins[-1])
