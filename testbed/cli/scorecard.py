@@ -65,5 +65,7 @@ def _value(row: Mapping[str, Any], metric: str) -> float | None:
 def _cell(value: float | None, factor: float, unit: str, best: bool) -> str:
     if value is None:
         return "n/a"
-    text = f"{value * factor:.3g} {unit}".strip()
+    size = abs(value * factor)
+    digits = ".0f" if 1e3 <= size < 1e7 else ".3g"  # 1210 %, not 1.21e+03 %
+    text = f"{value * factor:{digits}} {unit}".strip()
     return f"[bold]{text}[/bold]" if best else text

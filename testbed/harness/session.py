@@ -97,6 +97,7 @@ class Session:
             regressor.reset()
         self._truth.reset()
         self._unknown = np.full(self.rig.size, np.nan)
+        self._frozen: Array | None = None
         self.steps = 0
         self.skipped_equations = 0
         self._take(sample, truth)
@@ -151,10 +152,15 @@ class Session:
         ):
             self.skipped_equations += 1
             return None
-        # Shared by all who asked for it, some of them for the whole run: nobody may write into it.
-        for array in (A, b, equation.cov, equation.whitener, equation.column_cov):
-            if array is not None:
-                array.flags.writeable = False
+        # Shared by all who asked for it: nobody may write into it.
+        A.flags.writeable = b.flags.writeable = False
+        if equation.column_cov is not None:
+            equation.column_cov.flags.writeable = False
+        if equation.cov is not self._frozen:  # mostly one array for the whole run
+            self._frozen = equation.cov
+            for array in (equation.cov, equation.whitener):
+                if array is not None:
+                    array.flags.writeable = False
         return equation
 
 

@@ -209,6 +209,6 @@ def test_damaged_scenarios_run_or_are_refused(part, cli, folder: Path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", range(10))
+@pytest.mark.parametrize("part", range(20))
 def test_many_more_damaged_scenarios_run_or_are_refused(part, cli, folder: Path):
     run_all(range(1000 + 500 * part, 1500 + 500 * part), cli, folder)

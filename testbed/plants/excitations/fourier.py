@@ -89,8 +89,8 @@ class Fourier(Series):
         sine: ρ, one row of d numbers (rad) a harmonic.
         cosine: δ, likewise; with only one of the two the other is zero.
         offset: q₀ (d,), rad; default the home pose.
-        file: A designed trajectory instead of all these.
-        folder: Where a relative `file` is looked for first; then in the current folder.
+        file: A designed trajectory instead of all these; a relative path is looked for in the
+            scenario's folder, then in the current one.
     """
 
     space = "joint"
@@ -108,12 +108,11 @@ class Fourier(Series):
         cosine: Sequence[Sequence[float]] | None = None,
         offset: Sequence[float] | None = None,
         file: str | None = None,
-        folder: str | None = None,
     ) -> None:
         if order not in (None, 6, 7):
             raise BadInput(f"excitation.order must be 6 or 7, got {order!r}")
         if file is not None:
-            made = trajectory_file.load(file, folder, plan)
+            made = trajectory_file.load(file, plan)
             own = {"base_hz": base_hz, "harmonics": harmonics, "offset": offset}
             for key, value in {**own, "sine": sine, "cosine": cosine}.items():
                 if value is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ class Plan:
         duration: Length of the run (s).
         rng: The excitation's own random stream.
         model: The robot's geometry, where an excitation needs it.
+        folder: Where files that an excitation names are looked for first (the scenario's).
     """
 
     names: tuple[str, ...]
@@ -33,6 +35,7 @@ class Plan:
     duration: float
     rng: np.random.Generator
     model: Any = None
+    folder: Path | None = None
 
     @property
     def size(self) -> int:

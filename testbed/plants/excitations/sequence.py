@@ -51,7 +51,6 @@ class ExcitationSequence:
         parts: Tables `{use = NAME, seconds = S, …}`; other keys are those of NAME.
         blend: Seconds of the way from and to home, at most half of the part; default 0.5.
         repeat: Start over when the last part is done; else stay at home.
-        folder: Where files of the parts are looked for first.
     """
 
     def __init__(
@@ -60,7 +59,6 @@ class ExcitationSequence:
         parts: Sequence[Mapping[str, Any]],
         blend: float | None = None,
         repeat: bool = False,
-        folder: str | None = None,
     ) -> None:
         if not isinstance(parts, list | tuple) or not 1 <= len(parts) <= _MOST:
             raise BadInput(
@@ -72,7 +70,7 @@ class ExcitationSequence:
         start = 0.0
         for i, (table, rng) in enumerate(zip(parts, plan.rng.spawn(len(parts)), strict=True)):
             try:
-                part = self._part(table, start, replace(plan, rng=rng), folder)
+                part = self._part(table, start, replace(plan, rng=rng))
             except BadInput as error:
                 text = str(error).removeprefix("excitation.")
                 raise BadInput(f"excitation.parts.{i}: {text}") from None
@@ -86,15 +84,13 @@ class ExcitationSequence:
             raise BadInput(f"excitation.parts mixes motions of {' and '.join(sorted(spaces))}s")
         self.space = spaces.pop() if spaces else "any"
 
-    def _part(self, table: Mapping[str, Any], start: float, plan: Plan, folder: str | None) -> Part:
+    def _part(self, table: Mapping[str, Any], start: float, plan: Plan) -> Part:
         if not isinstance(table, Mapping):
             raise BadInput(f'needs a table like {{use = "rest", seconds = 2}}, got {shown(table)}')
         if not isinstance(table.get("use"), str):
             raise BadInput('use is missing: say which excitation, e.g. use = "rest"')
         options = dict(table)
         long = checks.seconds("seconds", options.pop("seconds", None), least=False)
-        if folder is not None and ("file" in options or "parts" in options):
-            options.setdefault("folder", folder)
         motion = registry.excitation.build(options, plan=replace(plan, duration=long))
         if getattr(motion, "space", "any") == "human":
             raise BadInput(f"{table['use']!r} is a sequence of its own and cannot be a part")

@@ -69,15 +69,14 @@ class Trajectory:
         return "\n".join(head) + "\n"
 
 
-def load(file: str, folder: str | None, plan: Plan) -> Trajectory:
+def load(file: str, plan: Plan) -> Trajectory:
     """The trajectory of a file, checked against the robot it is to move.
 
     Args:
-        file: Its path; a relative one is looked for in `folder`, then in the current folder.
-        folder: The scenario's folder, or None.
+        file: Its path; a relative one is looked for in the plan's folder, then in the current.
         plan: The joints.
     """
-    path = find(file, folder)
+    path = find(file, plan.folder)
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (ValueError, RecursionError) as error:  # also text that is not UTF-8
@@ -87,9 +86,9 @@ def load(file: str, folder: str | None, plan: Plan) -> Trajectory:
     return parse(data, path.name, plan.names)
 
 
-def find(file: str, folder: str | None) -> Path:
+def find(file: str, folder: Path | None) -> Path:
     """The file that is meant, or BadInput that says where it was looked for."""
-    folders = [Path(folder), Path()] if folder else [Path()]
+    folders = [Path()] if folder is None else [folder, Path()]
     for place in folders:
         try:
             path = place / Path(file).expanduser()

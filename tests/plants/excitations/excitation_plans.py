@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -43,11 +44,14 @@ JOINTS: dict[str, dict[str, Any]] = {
 FORCES = ("chirp", "prbs", "filtered_random", "moves", "rest")
 
 
-def plan(seed: int = 0, seconds: float = SECONDS, forces: bool = False) -> Plan:
+def plan(
+    seed: int = 0, seconds: float = SECONDS, forces: bool = False, folder: Path | None = None
+) -> Plan:
     home = np.zeros(4) if forces else np.array([0.0, 0.3, -0.2, 0.1])
     speed = np.full(4, np.inf) if forces else np.array([3.0, 2.0, 4.0, 3.0])
     rng = np.random.default_rng(seed)
-    return Plan(tuple("abcd"), home, np.full(4, -1.5), np.full(4, 2.0), speed, seconds, rng)
+    low, high = np.full(4, -1.5), np.full(4, 2.0)
+    return Plan(tuple("abcd"), home, low, high, speed, seconds, rng, folder=folder)
 
 
 def make(table: dict[str, Any], **options: Any) -> Any:

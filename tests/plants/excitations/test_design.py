@@ -8,6 +8,7 @@ from testbed.core import registry
 from testbed.core.errors import BadInput
 from testbed.make import make_plant
 from testbed.plants.excitations import design as design_module
+from testbed.plants.excitations import search
 from testbed.plants.excitations.criteria import information, kappa, logdet, smooth
 from testbed.plants.excitations.design import design
 from testbed.plants.excitations.limits import MARGIN, Limits
@@ -112,6 +113,60 @@ def test_slopes_are_those_of_the_values(name, criterion, monkeypatch):
         np.testing.assert_allclose(
             (over_up - over_down) / 2e-6, np.sum(by_limits * way, axis=(1, 2)), atol=1e-4, rtol=1e-4
         )
+
+
+def test_points_too_low_or_in_the_pedestal_are_outside_the_limits():
+    plant, mechanism, limits = parts("staubli_arm")
+    still = np.zeros((1, 6))
+
+    def worst(points):
+        return limits.worst(plant.home[None], still, still, still, points)
+
+    points = mechanism.points(plant.home[None])
+    assert max(worst(points).values()) < 0
+    for place, kind in (([0.5, 0.0, 0.049], "floor"), ([0.22, 0.0, 0.2], "pedestal")):
+        moved = points.copy()
+        moved[0, -1] = place
+        found = worst(moved)
+        assert [k for k, x in found.items() if x > 0] == [kind]
+    moved[0, -1] = [0.24, 0.0, 0.051]
+    assert max(worst(moved).values()) < 0
+
+
+def test_every_joint_limit_counts():
+    plant, mechanism, limits = parts("staubli_arm")
+    points = mechanism.points(plant.home[None])
+    zero = np.zeros((1, 6))
+    for kind, limit in (
+        ("velocity", limits.speed),
+        ("acceleration", limits.acceleration),
+        ("torque", limits.torque),
+    ):
+        i = ("velocity", "acceleration", "torque").index(kind)
+        for j in range(6):
+            for factor, inside in ((0.999, True), (1.001, False)):
+                rest = [zero.copy(), zero.copy(), zero.copy()]
+                rest[i][0, j] = -factor * limit[j]
+                found = limits.worst(plant.home[None], *rest, points)
+                assert (found[kind] <= 0) is inside
+    for q, inside in ((limits.upper - 1e-6, True), (limits.upper + 1e-6, False)):
+        assert (limits.worst(q[None], zero, zero, zero, points)["position"] <= 0) is inside
+
+
+def test_only_what_holds_on_the_fine_grid_is_remembered(monkeypatch):
+    plant, mechanism, limits = parts("staubli_arm")
+    grid = SeriesGrid(1.0, 2, 1.0, 0.3, 0.3, 40)
+    trial = Trial(mechanism, limits, grid, "kappa")
+    X = 0.3 * draw(trial, plant.home, np.random.default_rng(2), 1)[0]
+    X[-1] = plant.home
+    kept = {}
+    for fine in (-1.0, 1.0):
+        monkeypatch.setattr(search, "excess", lambda *_, fine=fine: np.array([fine]))
+        run = search.Descent(trial, grid, X, search.Clock(300.0), lambda: None)
+        run.run(10.0, 5)
+        kept[fine] = run.best
+    assert not np.array_equal(kept[-1.0], X)
+    np.testing.assert_array_equal(kept[1.0], X)
 
 
 def test_kappa_is_of_the_information_not_of_the_rows():

@@ -25,7 +25,7 @@ def trajectory(**changes):
 
 def written(folder, made):
     (folder / "tr.toml").write_text(made.text(), encoding="utf-8")
-    return {"use": "fourier", "file": "tr.toml", "folder": str(folder)}
+    return {"use": "fourier", "file": "tr.toml"}
 
 
 def test_drawn_coefficients_are_those_of_the_first_release():
@@ -76,7 +76,7 @@ def test_one_of_sine_and_cosine_is_enough_and_home_the_default_offset():
 
 def test_a_file_gives_back_every_bit(tmp_path):
     made = trajectory()
-    motion = make(written(tmp_path, made), seconds=3.25)
+    motion = make(written(tmp_path, made), seconds=3.25, folder=tmp_path)
     grid = SeriesGrid(0.5, 3, 2.0, 0.5, 0.75, 100)
     want = grid.motion(np.vstack([made.sine, made.cosine, made.offset]))
     for one, other in zip(motion(grid.t), want, strict=True):
@@ -87,7 +87,7 @@ def test_a_file_gives_back_every_bit(tmp_path):
 
 
 def test_the_active_part_is_repeated_whole_then_led_out(tmp_path):
-    motion = make(written(tmp_path, trajectory()), seconds=8.0)
+    motion = make(written(tmp_path, trajectory()), seconds=8.0, folder=tmp_path)
     t = np.linspace(0.5, 2.5, 100)
     np.testing.assert_allclose(motion(t)[0], motion(t + 2.0)[0], atol=1e-12)
     assert motion.window.end == 0.5 + 3 * 2.0 + 0.75
@@ -96,7 +96,10 @@ def test_the_active_part_is_repeated_whole_then_led_out(tmp_path):
 
 def test_leads_and_amplitude_of_a_file_can_be_changed(tmp_path):
     table = written(tmp_path, trajectory())
-    one, bare = make(table), make({**table, "lead_in": 0.0, "amplitude": 0.5})
+    one, bare = (
+        make({**table, **changes}, folder=tmp_path)
+        for changes in ({}, {"lead_in": 0.0, "amplitude": 0.5})
+    )
     t = np.linspace(0, 2, 50)
     home = plan().home
     np.testing.assert_allclose(0.5 * (one(t + 0.5)[0] - home), bare(t)[0] - home, atol=1e-12)
@@ -124,14 +127,14 @@ def test_the_current_folder_is_looked_in_too(tmp_path, monkeypatch):
 )
 def test_a_wrong_file_is_refused_by_name(tmp_path, changes, why):
     with pytest.raises(BadInput, match=rf"excitation\.file.*{why}"):
-        make(written(tmp_path, trajectory(**changes)))
+        make(written(tmp_path, trajectory(**changes)), folder=tmp_path)
 
 
 @pytest.mark.parametrize("text", ["", "format = 3", "= broken", "\udcff"])
 def test_what_is_no_trajectory_is_refused(tmp_path, text):
     (tmp_path / "tr.toml").write_bytes(text.encode("utf-8", "surrogateescape"))
     with pytest.raises(BadInput, match=r"excitation\.file"):
-        make({"use": "fourier", "file": "tr.toml", "folder": str(tmp_path)})
+        make({"use": "fourier", "file": "tr.toml"}, folder=tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -163,7 +166,7 @@ def test_bad_values_are_refused_by_name(table, key):
 def test_a_file_leaves_no_room_for_coefficients(tmp_path):
     table = written(tmp_path, trajectory())
     with pytest.raises(BadInput, match=r"excitation\.base_hz comes from the file"):
-        make({**table, "base_hz": 1.0})
+        make({**table, "base_hz": 1.0}, folder=tmp_path)
 
 
 def test_it_is_the_class_that_the_package_names():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from testbed.core.errors import BadInput
+from testbed.plants.excitations.trajectory_file import Trajectory
 from tests.plants.excitations.excitation_plans import JOINTS, make, plan
 
 PARTS = [
@@ -53,10 +54,22 @@ def test_in_the_middle_of_a_part_it_is_the_part():
 
 
 def test_another_part_leaves_the_others_as_they_are():
-    other = [PARTS[0], PARTS[1], {"use": "prbs", "seconds": 1.5}]
-    t = np.linspace(0, 2.99, 300)
-    one, two = (make({"use": "sequence", "parts": p})(t)[0] for p in (PARTS, other))
+    later = [PARTS[0], PARTS[1], {"use": "prbs", "seconds": 1.5}]
+    earlier = [{"use": "prbs", "seconds": 1.0}, PARTS[1], PARTS[2]]
+    t = np.linspace(1.01, 2.99, 300)
+    one, two, three = (make({"use": "sequence", "parts": p})(t)[0] for p in (PARTS, later, earlier))
     np.testing.assert_array_equal(one, two)
+    np.testing.assert_array_equal(one, three)
+
+
+def test_a_part_finds_its_file_beside_the_scenario(tmp_path):
+    zeros = np.zeros((1, 4))
+    made = Trajectory("r", tuple("abcd"), 1.0, 1.0, 0.0, 0.0, plan().home, zeros, zeros)
+    (tmp_path / "tr.toml").write_text(made.text())
+    parts = [{"use": "fourier", "file": "tr.toml", "seconds": 2.0}]
+    make({"use": "sequence", "parts": parts}, folder=tmp_path)
+    with pytest.raises(BadInput, match=r"excitation\.parts\.0: file"):
+        make({"use": "sequence", "parts": parts})
 
 
 def test_it_plans_what_its_parts_plan():
