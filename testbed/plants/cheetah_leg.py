@@ -21,7 +21,8 @@ from testbed.core.signals import Array, Layout
 from testbed.inertia import change_frame
 from testbed.kinematics import Tree, compile_spec, load_spec, to_mujoco
 from testbed.plants.coordinates import cad_bodies, joint_channels
-from testbed.plants.joint_robot import JointRobot, rigid_only, strip_looks
+from testbed.plants.joint_robot import JointRobot
+from testbed.plants.model_file import rigid_only, strip_looks
 
 GEAR = 10.604
 LINKS = ("abad_link", "hip_link", "knee_link")

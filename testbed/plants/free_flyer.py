@@ -15,13 +15,12 @@ from scipy.spatial.transform import Rotation
 from testbed.core.errors import BadInput, UnknownName
 from testbed.core.parameter_types import as_numbers, is_number
 from testbed.core.registry import plant
-from testbed.core.resources import find_model
 from testbed.core.signals import Array, Channel, Layout
 from testbed.inertia import body_parameters
-from testbed.kinematics import Tree, compile_spec, load_spec
+from testbed.kinematics import Tree
 from testbed.plants.changes import make_tank, split_off
 from testbed.plants.excitations.plan import Plan
-from testbed.plants.joint_robot import rigid_only, strip_looks
+from testbed.plants.model_file import load_shipped
 from testbed.plants.plant import Plant
 from testbed.plants.setup import Setup
 
@@ -77,12 +76,7 @@ class FreeFlyer(Plant):
 
     def build(self) -> None:
         """One body, a site at its origin, six motors there."""
-        path = find_model("free_flyer.xml")
-        self.look = path
-        spec = load_spec(path)
-        strip_looks(spec)
-        self.model = compile_spec(spec, path)
-        rigid_only(self.model)
+        self.look, self.model = load_shipped("free_flyer.xml")
         self.tree = Tree.from_mujoco(self.model)
         m, r, J = BODIES[self.which]
         self.cad = {"body": np.array([m, *(m * x for x in r), *J])}

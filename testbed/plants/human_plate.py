@@ -16,13 +16,12 @@ from scipy.linalg import expm
 
 from testbed.core.errors import BadInput
 from testbed.core.registry import plant
-from testbed.core.resources import find_model
 from testbed.core.signals import Array, Channel, Layout
-from testbed.kinematics import Tree, compile_spec, load_spec
+from testbed.kinematics import Tree
 from testbed.plants.coordinates import cad_bodies, dof_names, position_names
 from testbed.plants.excitations.plan import Plan
 from testbed.plants.human_motions import feet_constraint, plate_wrench
-from testbed.plants.joint_robot import rigid_only, strip_looks
+from testbed.plants.model_file import load_shipped
 from testbed.plants.plant import Plant
 from testbed.plants.process_noise import read_process
 from testbed.plants.setup import Setup
@@ -61,12 +60,7 @@ class HumanPlate(Plant):
 
     def build(self) -> None:
         """The person; the plate is the site `plate`."""
-        path = find_model("human_plate.xml")
-        self.look = path
-        spec = load_spec(path)
-        strip_looks(spec)
-        self.model = compile_spec(spec, path)
-        rigid_only(self.model)
+        self.look, self.model = load_shipped("human_plate.xml")
         self.tree = Tree.from_mujoco(self.model)
         self.cad = cad_bodies(self.model, self.tree.names)
         dofs = dof_names(self.model)
@@ -130,11 +124,6 @@ class HumanPlate(Plant):
         if q.shape[1] != self.model.nq:  # an excitation of the joints: the pelvis follows
             q, v, a = feet_constraint(self.model, q, v, a)
         return np.concatenate([q, v, a], axis=1)
-
-    def segment(self) -> int:
-        """Number of the motion."""
-        segment = getattr(self.excitation, "segment", None)
-        return 0 if segment is None else int(segment(self.k * self.dt))
 
     def _plan_motion(self) -> None:
         super()._plan_motion()

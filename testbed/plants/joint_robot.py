@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import mujoco
 import numpy as np
@@ -93,17 +92,3 @@ class JointRobot(Plant):
         for body in self.cad:
             self.write(body, self.ledger.total(body))
         return np.diag(M)[self.driven_dofs].copy()
-
-
-def strip_looks(spec: Any) -> None:
-    """Delete geometry, cameras and lights: they cost more than the dynamics of a small robot."""
-    for item in [*spec.geoms, *spec.cameras, *spec.lights]:
-        spec.delete(item)
-
-
-def rigid_only(model: mujoco.MjModel) -> None:
-    """Switch off everything that is not rigid-body dynamics: contact, limits, constraints."""
-    bits = mujoco.mjtDisableBit
-    model.opt.disableflags |= int(bits.mjDSBL_CONSTRAINT) | int(bits.mjDSBL_AUTORESET)
-    model.opt.integrator = mujoco.mjtIntegrator.mjINT_RK4
-    model.opt.jacobian = mujoco.mjtJacobian.mjJAC_DENSE

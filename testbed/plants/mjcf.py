@@ -28,7 +28,8 @@ from testbed.inertia import is_consistent
 from testbed.kinematics import Tree, body_names, compile_spec, from_mujoco, load_spec, to_mujoco
 from testbed.plants.coordinates import dof_names, joint_names, position_names
 from testbed.plants.force_site import ForceSite, add_sensors
-from testbed.plants.joint_robot import SITE_CHANNELS, JointRobot, rigid_only
+from testbed.plants.joint_robot import SITE_CHANNELS, JointRobot
+from testbed.plants.model_file import rigid_only
 from testbed.plants.setup import Setup
 
 _DRIVEN = (int(mujoco.mjtJoint.mjJNT_SLIDE), int(mujoco.mjtJoint.mjJNT_HINGE))

@@ -13,11 +13,11 @@ import numpy as np
 
 from testbed.core.errors import BadInput, UnknownName
 from testbed.core.registry import plant
-from testbed.core.resources import find_model
 from testbed.core.signals import Array, Layout
-from testbed.kinematics import Tree, compile_spec, load_spec
+from testbed.kinematics import Tree
 from testbed.plants.coordinates import cad_bodies, joint_channels
-from testbed.plants.joint_robot import SITE_CHANNELS, JointRobot, rigid_only, strip_looks
+from testbed.plants.joint_robot import SITE_CHANNELS, JointRobot
+from testbed.plants.model_file import load_shipped
 from testbed.plants.setup import Setup
 from testbed.plants.wrist_offsets import OFFSETS, WristOffsets
 
@@ -65,12 +65,7 @@ class StaubliArm(JointRobot):
 
     def build(self) -> None:
         """Arm, sensor and payload from the model file."""
-        path = find_model("staubli_arm.xml")
-        self.look = path
-        spec = load_spec(path)
-        strip_looks(spec)
-        self.model = compile_spec(spec, path)
-        rigid_only(self.model)
+        self.look, self.model = load_shipped("staubli_arm.xml")
         self.model.dof_armature[:] = ARMATURE
         self.tree = Tree.from_mujoco(self.model)
         self.cad = cad_bodies(self.model, self.tree.names)

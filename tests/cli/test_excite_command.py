@@ -5,7 +5,7 @@ import tomllib
 
 import pytest
 
-SMALL = ("--candidates", 5, "--harmonics", 3, "--duration", 1.0, "--budget", 2)
+SMALL = ("--candidates", 5, "--harmonics", 3, "--duration", 1.0, "--budget", 1)
 SCENARIO = """
 title = "A designed trajectory"
 duration = 0.2
@@ -35,6 +35,14 @@ def test_the_file_drives_a_run(cli, folder):
     code, out, err = cli("run", "scene.toml", "--json")
     assert code == 0, err
     assert json.loads(out)["steps"] > 100
+
+
+def test_the_file_is_looked_for_beside_the_scenario(cli, folder):
+    beside = folder / "elsewhere"
+    beside.mkdir()
+    cli("excite", "cheetah_leg", "--out", "elsewhere/tr.toml", *SMALL)
+    (beside / "scene.toml").write_text(SCENARIO)
+    assert cli("run", "elsewhere/scene.toml", "--json")[0] == 0
 
 
 def test_a_file_of_another_robot_is_refused(cli, folder):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from testbed.plants import Change, FreeFlyer, Setup
+from testbed.plants import Change, Setup, StaubliArm
 from tests.plants.plant_runs import ROBOTS, make, samples, state
 
 SIMULATED = ("cheetah_leg", "staubli_arm", "free_flyer")
@@ -76,3 +76,14 @@ def test_truth_of_an_earlier_sample_stays_as_it_was():
         np.testing.assert_array_equal(truth.clean.flat, clean)
         assert not truth.theta.flags.writeable
     assert np.ptp([truth.theta[0] for truth, _, _ in pairs]) > 0
+
+
+def test_samples_say_which_part_of_a_sequence_they_are_from():
+    parts = [{"use": "fourier", "seconds": 0.5}, {"use": "rest", "seconds": 0.5}]
+    plant = StaubliArm(
+        Setup(duration=1.0, rate=100, excitation={"use": "sequence", "parts": parts})
+    )
+    segments = [plant.reset(0)[0].segment] + [plant.step()[0].segment for _ in range(99)]
+    assert segments[0] == 0
+    assert segments[-1] == 1
+    assert segments == sorted(segments)
