@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from testbed.plants import Change, Setup, StaubliArm
+from testbed.plants import Change, FreeFlyer, Setup, StaubliArm
 from tests.plants.plant_runs import ROBOTS, make, samples, state
 
 SIMULATED = ("cheetah_leg", "staubli_arm", "free_flyer")
