@@ -1,10 +1,11 @@
-"""The log-det divergence of bodies as a regulariser: value, gradient and Hessian.
+"""The log-det divergence of bodies as a regulariser, in coordinates in which it is simple.
 
     R(θ) = Σᵢ D(L(φⁱ), L(φ₀ⁱ)) + ½ Σⱼ βⱼ (ψⱼ − ψ₀ⱼ)²           (Cho 2024, eqs. 11 and 23)
 
-L is linear in φ, so with P = L⁻¹ and the basis Eₙ = L(eₙ): ∂D/∂φₙ = tr((L₀⁻¹ − P) Eₙ) and
-∂²D/∂φₘ∂φₙ = tr(P Eₘ P Eₙ). −log det is a barrier: it grows without bound towards the edge of the
-cone of possible bodies, so a descent method that starts inside stays inside.
+−log det is a barrier: it grows without bound towards the edge of the cone of possible bodies, so a
+descent method that starts inside stays inside. Each body is kept as a triangular factor C of its
+pseudo-inertia L = C Cᵀ and moved by L → C (1 + X) Cᵀ. In these natural coordinates ∇D = CᵀL₀⁻¹C − 1
+and ∇²D = 1, so no body, however flat, makes the Newton equations ill-conditioned.
 """
 
 from __future__ import annotations
@@ -14,13 +15,14 @@ import numpy as np
 from testbed.core.errors import BadInput
 from testbed.core.signals import Array
 from testbed.core.types import Problem
-from testbed.inertia import is_consistent, natural_basis, pseudo_inertia
+from testbed.inertia import from_pseudo_inertia, is_consistent, natural_basis, pseudo_inertia
+from testbed.inertia.symmetric import SYMMETRIC_BASIS, from_coordinates, to_coordinates
 
-_BASIS = pseudo_inertia(np.eye(10))  # (10, 4, 4): Eₙ
+_FLAT = 1e-11  # share of a body's size below which it counts as flat
 
 
 class LogDet:
-    """R of all bodies and extra parameters of a problem.
+    """R of all bodies and extra parameters of a problem, and the point it is looked at.
 
     Args:
         problem: Its prior is φ₀, ψ₀; every body of it must be physically consistent.
@@ -30,48 +32,71 @@ class LogDet:
     """
 
     def __init__(self, problem: Problem, beta: float | Array | None, alpha: float) -> None:
-        self.bodies = len(problem.bodies)
-        self.inertial = 10 * self.bodies
-        prior = problem.prior
-        bodies = prior[: self.inertial].reshape(-1, 10)
+        self.inertial = 10 * len(problem.bodies)
+        bodies = problem.prior[: self.inertial].reshape(-1, 10)
         if not np.all(is_consistent(bodies)):
             raise BadInput("a log-det estimator needs a prior whose bodies are all possible")
-        self.L0_inverse = np.linalg.inv(pseudo_inertia(bodies))  # (nb, 4, 4)
-        self.extra0 = prior[self.inertial :]
+        L0 = pseudo_inertia(bodies)
+        self.L0_inverse = np.linalg.inv(L0)  # (nb, 4, 4)
+        self.C = np.linalg.cholesky(L0)  # (nb, 4, 4)
+        self.extra0 = problem.prior[self.inertial :]
         if beta is None:
             beta = 1.0 / (alpha * _extra_variance(problem, self.inertial))
         self.beta = np.broadcast_to(np.asarray(beta, dtype=float), self.extra0.shape)
 
-    def gradient_and_hessian(self, theta: Array) -> tuple[Array, Array]:
-        """∇R (p,) and ∇²R (p, p), block diagonal, at a θ inside the cone."""
-        n, p = self.inertial, theta.size
-        P = np.linalg.inv(pseudo_inertia(theta[:n].reshape(-1, 10)))  # (nb, 4, 4)
-        gradient, hessian = np.empty(p), np.zeros((p, p))
-        gradient[:n] = np.einsum("bij,nij->bn", self.L0_inverse - P, _BASIS).ravel()
-        gradient[n:] = self.beta * (theta[n:] - self.extra0)
-        PE = P[:, None] @ _BASIS  # (nb, 10, 4, 4)
-        blocks = PE.reshape(-1, 10, 16) @ PE.transpose(0, 3, 2, 1).reshape(-1, 16, 10)
-        for b in range(self.bodies):
-            hessian[10 * b : 10 * b + 10, 10 * b : 10 * b + 10] = blocks[b]
-        hessian[range(n, p), range(n, p)] = self.beta
-        return gradient, hessian
+    def basis(self) -> Array:
+        """T (p, p) = ∂θ/∂x, block diagonal: natural coordinates a body, extras as they are."""
+        n, p = self.inertial, self.inertial + self.extra0.size
+        moved = self.C[:, None] @ SYMMETRIC_BASIS @ self.C.transpose(0, 2, 1)[:, None]
+        blocks = from_pseudo_inertia(moved)  # (nb, 10, 10): row k is along coordinate k
+        T = np.zeros((p, p))
+        for b, block in enumerate(blocks):
+            T[10 * b : 10 * b + 10, 10 * b : 10 * b + 10] = block.T
+        T[range(n, p), range(n, p)] = 1.0
+        return T
 
-    def relative_eigenvalues(self, theta: Array, step: Array) -> Array:
-        """μ (4 nb,) with L(φ + s·step) = C (1 + s μ) Cᵀ: how fast a step leaves the cone."""
-        n = self.inertial
-        C = np.linalg.inv(np.linalg.cholesky(pseudo_inertia(theta[:n].reshape(-1, 10))))
-        D = pseudo_inertia(step[:n].reshape(-1, 10))
-        return np.asarray(np.linalg.eigvalsh(C @ D @ C.transpose(0, 2, 1)).ravel(), dtype=float)
+    def gradient(self, extra: Array) -> Array:
+        """∇R (p,) in the coordinates of `basis`."""
+        M = self.C.transpose(0, 2, 1) @ self.L0_inverse @ self.C - np.eye(4)
+        return np.concatenate([to_coordinates(M).ravel(), self.beta * (extra - self.extra0)])
 
-    def inside(self, theta: Array) -> bool:
-        """Whether every body of θ is possible."""
-        return bool(np.all(is_consistent(theta[: self.inertial].reshape(-1, 10))))
+    def curvature(self) -> Array:
+        """∇²R, a diagonal (p,), in the coordinates of `basis`."""
+        return np.concatenate([np.ones(self.inertial), self.beta])
+
+    def eigenvalues(self, x: Array) -> Array:
+        """Eigenvalues μ (4 nb,) of X: a step of length s stays inside while s μ > −1."""
+        X = from_coordinates(x[: self.inertial].reshape(-1, 10))
+        return np.asarray(np.linalg.eigvalsh(X).ravel(), dtype=float)
+
+    def move(self, x: Array) -> Array:
+        """Go by x, whose eigenvalues are above −1; returns the bodies' parameters there."""
+        X = from_coordinates(x[: self.inertial].reshape(-1, 10))
+        self.C = self.C @ np.linalg.cholesky(np.eye(4) + X)
+        bodies = from_pseudo_inertia(self.C @ self.C.transpose(0, 2, 1))
+        return np.asarray(bodies, dtype=float).ravel()
+
+    def lift(self, theta: Array) -> Array:
+        """θ, or where a body is flat to the last digits, θ with a trace of the prior body added.
+
+        Ten doubles cannot say that a body is flatter than about 1e-16 of its size: rounding decides
+        then whether it is possible. A share of 1e-11 changes nothing else.
+        """
+        L = self.C @ self.C.transpose(0, 2, 1)
+        diagonal = np.arange(4)
+        pivots = self.C[:, diagonal, diagonal] ** 2 / L[:, diagonal, diagonal]
+        if pivots.size == 0 or pivots.min() > _FLAT:
+            return theta
+        size = np.einsum("bij,bij->b", self.L0_inverse, L) / 4.0
+        raised = L + _FLAT * size[:, None, None] * np.linalg.inv(self.L0_inverse)
+        bodies = np.asarray(from_pseudo_inertia(raised), dtype=float).ravel()
+        return np.concatenate([bodies, theta[self.inertial :]])
 
 
 def prior_strength(problem: Problem) -> float:
     """α for which α R is the declared prior to second order; 1 where none is declared.
 
-    In natural coordinates ∇²D = I, so a prior with standard deviation e there has α = 1/e².
+    In natural coordinates ∇²D = 1, so a prior with standard deviation e there has α = 1/e².
     """
     if problem.prior_cov is None or not len(problem.bodies):
         return 1.0

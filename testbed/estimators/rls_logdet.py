@@ -9,8 +9,9 @@ the gradient g = Ωθ − z + α∇R(θ) is absolute: the incremental form of eq
 solution, and a step that it skips is lost for ever. Eq. 19 lacks α before ∇²R.
 
 J/α is self-concordant, so with the decrement λ² = gᵀH⁻¹g/α a full Newton step is taken only where
-λ < ¼; elsewhere the minimum along the step is found exactly, from the eigenvalues of L⁻¹ΔL. That
-never leaves the cone, whereas the plain step does at low rates, with a wrong prior or outliers.
+λ < ¼; elsewhere the minimum along the step is found exactly, from the eigenvalues of the step, but
+never more than most of the way to the edge of the cone. The plain step leaves it at low rates, with
+a wrong prior or with outliers.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 from testbed.core.errors import BadInput
 from testbed.core.registry import estimator
@@ -31,6 +32,7 @@ from testbed.estimators.logdet import LogDet, prior_strength
 
 _TOLERANCE = 1e-16  # of λ²: Newton converges quadratically, so the step after it is exact
 _MOST = 60
+_SHARE = 0.95  # of the way to the edge of the cone that one step may go
 
 
 @estimator("rls_logdet", claims={"batch_exact", "consistent", "invariant"})
@@ -76,52 +78,51 @@ class RLSLogDet:
         self.vector += A.T @ b
         iterations, decrement = self._newton()
         info = {"iterations": iterations, "decrement": decrement}
-        return Estimate(self.theta, self.covariance, info)
+        return Estimate(self.regulariser.lift(self.theta), self.covariance, info)
 
     def _newton(self) -> tuple[int, float]:
         """Damped Newton from the last estimate; (iterations, last decrement λ²)."""
-        alpha, decrement = self._alpha, math.inf
+        alpha, R, n = self._alpha, self.regulariser, self.regulariser.inertial
+        diagonal = range(self.theta.size)
+        before = math.inf
         for iteration in range(1, _MOST + 1):
-            gradient, hessian = self.regulariser.gradient_and_hessian(self.theta)
-            gradient = self.information @ self.theta - self.vector + alpha * gradient
-            factor, info = dpotrf(self.information + alpha * hessian, lower=1)
-            if info != 0:  # rounding at the edge of the cone: what is there is a possible body
-                return iteration, decrement
+            T = R.basis()
+            gradient = T.T @ (self.information @ self.theta - self.vector)
+            gradient += alpha * R.gradient(self.theta[n:])
+            H = T.T @ self.information @ T
+            H[diagonal, diagonal] += alpha * R.curvature()
+            factor, info = dpotrf(H, lower=1)
+            if info != 0:  # the information itself is not positive any more, by rounding
+                return iteration, before
             step, _ = dpotrs(factor, -gradient, lower=1)
             decrement = float(-gradient @ step) / alpha
-            if not decrement >= 0.0:  # negative by rounding, or not a number: nothing to gain
+            # At the floor of rounding the decrement stops falling: there is nothing more to gain.
+            if not decrement >= 0.0 or (decrement < 1e-8 and decrement > 0.25 * before):
                 return iteration, decrement
-            length = 1.0
             if decrement > 1.0 / 16.0:
-                slope = float(gradient @ step)
-                curvature = float(step @ (self.information @ step))
-                length = self._search(step, slope, curvature)
-            new = self.theta + length * step
-            while not self.regulariser.inside(new):  # rounding only: theory keeps it inside
-                length *= 0.5
-                if length < 1e-12:
-                    return iteration, decrement
-                new = self.theta + length * step
-            self.theta = new
+                step *= self._search(step, float(gradient @ step), float(step @ H @ step))
+            self.theta = np.concatenate([R.move(step), self.theta[n:] + step[n:]])
             if decrement < _TOLERANCE:
-                break
+                return iteration, decrement
+            before = decrement
         return iteration, decrement
 
     def _search(self, step: Array, slope: float, curvature: float) -> float:
         """Where J is least along a step: the root of J'(s), which grows with s, inside the cone.
 
-        J'(s) = slope + s·curvature − α Σ (μ/(1 + sμ) − μ), with the extra parameters' ridge in
-        the curvature.
+        J'(s) = slope + s·(curvature − αΣμ²) + α Σ (μ − μ/(1 + sμ)): the log-det part of the
+        curvature is taken out again and put in as it is.
         """
-        mu = self.regulariser.relative_eigenvalues(self.theta, step)
-        extra = step[self.regulariser.inertial :]
-        curvature += self._alpha * float(np.sum(self.regulariser.beta * extra**2))
-        low, high = 0.0, float(np.min(-1.0 / mu[mu < 0.0], initial=math.inf))
-        s = min(1.0, 0.5 * high)
+        alpha, mu = self._alpha, self.regulariser.eigenvalues(step)
+        curvature -= alpha * float(mu @ mu)
+        low, high = 0.0, _SHARE * float(np.min(-1.0 / mu[mu < 0.0], initial=math.inf))
+        s = min(1.0, high)
         for _ in range(60):
             inverse = mu / (1.0 + s * mu)
-            first = slope + s * curvature - self._alpha * float(np.sum(inverse - mu))
-            second = curvature + self._alpha * float(inverse @ inverse)
+            first = slope + s * curvature + alpha * float(np.sum(mu - inverse))
+            if first < 0.0 and s >= high:
+                return s
+            second = curvature + alpha * float(inverse @ inverse)
             low, high = (s, high) if first < 0.0 else (low, s)
             new = s - first / second
             if not low < new < high:
@@ -133,9 +134,8 @@ class RLSLogDet:
 
     def covariance(self) -> Array:
         """Inverse Hessian of the objective (p, p)."""
-        _, hessian = self.regulariser.gradient_and_hessian(self.theta)
-        factor, _ = dpotrf(self.information + self._alpha * hessian, lower=1)
-        inverse, _ = dpotri(factor, lower=1)
-        lower = np.tril(inverse)
-        result: Array = lower + np.tril(lower, -1).T
-        return result
+        R = self.regulariser
+        T = R.basis()
+        H = T.T @ self.information @ T + np.diag(self._alpha * R.curvature())
+        result: Array = T @ np.linalg.solve(H, T.T)
+        return 0.5 * (result + result.T)
