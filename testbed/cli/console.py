@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -62,3 +63,22 @@ def progress(title: str, quiet: bool = False) -> Iterator[Callable[[int, int], N
                 print(f"testbed: {title}: {done} of {total} samples", file=sys.stderr)
 
         yield line
+
+
+@contextmanager
+def stdout_to_stderr() -> Iterator[None]:
+    """What a plugin prints, also from compiled code, goes to stderr: stdout is for the result."""
+    try:
+        saved = os.dup(1)
+    except OSError:  # stdout is closed
+        with redirect_stdout(sys.stderr):
+            yield
+        return
+    try:
+        sys.stdout.flush()
+        os.dup2(2, 1)
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        os.dup2(saved, 1)
+        os.close(saved)

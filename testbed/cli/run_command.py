@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import sys
-from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from testbed.cli.console import complain, progress
+from testbed.cli.console import complain, progress, stdout_to_stderr
 from testbed.cli.scorecard import show_scorecard
 
 
@@ -58,19 +56,23 @@ def run_scenario(
     if only and not estimator:
         raise BadInput("--only keeps the estimators given by --estimator: name at least one")
     _check_places(out, record)
-    # What a plugin prints goes to stderr: stdout is for the result alone.
-    with progress(scene.model.title) as show, redirect_stdout(sys.stderr):
-        result = run(
-            scene,
-            seed=seed,
-            estimators=estimator or [],
-            only=only,
-            out=out,
-            record=record,
-            trust_plugins=trust_plugins,
-            plugin_timeout=plugin_timeout,
-            progress=show,
-        )
+    try:
+        with progress(scene.model.title) as show, stdout_to_stderr():
+            result = run(
+                scene,
+                seed=seed,
+                estimators=estimator or [],
+                only=only,
+                out=out,
+                record=record,
+                trust_plugins=trust_plugins,
+                plugin_timeout=plugin_timeout,
+                progress=show,
+            )
+    except KeyboardInterrupt:
+        for path in [p for p in (out, record) if p is not None and p.exists()]:
+            complain(f"what was done until then is in {path}")
+        raise
     if json:
         typer.echo(result.json())
     else:
@@ -80,6 +82,10 @@ def run_scenario(
     for name, row in result.scorecard["estimators"].items():
         if row["failed"]:
             complain(f"estimator {name!r} failed: {row['failed']}")
+    for warning in result.scorecard["warnings"]:
+        complain(warning)
+    if not result.scorecard["estimators"]:
+        complain("there are no estimators: add [[estimator]] tables, or --estimator NAME")
     for rule in result.scorecard["accept"]:
         if not rule["passed"]:
             complain(f"accept rule failed: {describe(rule)}")

@@ -11,6 +11,8 @@ import numpy as np
 from testbed.core.signals import Array, Layout, Signals
 from testbed.core.types import Equation, Estimate, Problem, Sample, Truth
 
+_PERFECT = 1e-9  # standard deviation that a noiseless sensor is given, over its channel's limit
+
 
 @runtime_checkable
 class Estimator(Protocol):
@@ -169,10 +171,15 @@ class Rig:
         return np.asarray(found, dtype=float)
 
     def covariance(self, channel: str, rows: Sequence[int] | slice = slice(None)) -> Array | None:
-        """Declared noise covariance of a channel's rows (k, k); None where none is declared."""
-        std = self.noise.get(channel)
-        if std is None or not np.any(std > 0):
+        """Declared noise covariance of a channel's rows (k, k).
+
+        A channel that is perfect, or a perfect component beside noisy ones, is trusted very much
+        but not infinitely: the covariance must stay invertible. (None would mean unit noise.)
+        """
+        channel_layout = self.layout.channels.get(channel)
+        if channel_layout is None:
             return None
-        # A component declared noiseless beside noisy ones is trusted a thousand times more, not
-        # infinitely: the covariance must stay invertible.
-        return np.diag(np.maximum(std, 1e-3 * std.max())[rows] ** 2)
+        std = self.noise.get(channel, np.zeros(channel_layout.size))
+        perfect = _PERFECT * channel_layout.limit
+        floor = max(perfect, 1e-3 * float(np.max(std, initial=0.0)))
+        return np.diag(np.maximum(std, floor)[rows] ** 2)

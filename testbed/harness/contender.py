@@ -143,11 +143,20 @@ class Contender:
         """Check what came back: type, shape, finiteness."""
         if not isinstance(estimate, Estimate):
             raise TypeError(f"update must return an Estimate, got {type(estimate).__name__}")
+        if np.iscomplexobj(estimate.theta):
+            raise TypeError("theta must be real numbers, got complex ones")
         theta = np.asarray(estimate.theta, dtype=float)
         if theta.shape != self.theta.shape:
             raise ValueError(f"theta must have shape {self.theta.shape}, got {theta.shape}")
-        if not math.isfinite(np.dot(theta, theta)) and not np.all(np.isfinite(theta)):
-            raise ValueError("theta is not finite")
+        if not math.isfinite(np.dot(theta, theta)):
+            finite = "absurdly large" if np.all(np.isfinite(theta)) else "not finite"
+            raise ValueError(f"theta is {finite}")
+        if estimate.cov is not None and not callable(estimate.cov):
+            shape = np.shape(estimate.cov)
+            if shape != (theta.size, theta.size):
+                raise ValueError(f"cov must have shape {(theta.size, theta.size)}, got {shape}")
+        if not isinstance(estimate.info, Mapping):
+            raise TypeError(f"info must be a mapping, got {type(estimate.info).__name__}")
         # A copy: a plugin that returns a view of its state must not rewrite the past.
         self.theta, self.estimate = theta.copy(), estimate
         if estimate.info:

@@ -31,7 +31,7 @@ def read_ports(inputs: Mapping[str, str], rig: Rig, owner: str) -> list[Port]:
     if not isinstance(inputs, Mapping) or not inputs:
         raise BadInput(
             f"estimator {owner!r} needs inputs, a mapping from port to regressor, "
-            'e.g. inputs = {"eq": "@measured"}'
+            'e.g. inputs = {"eq": "@measured"}; testbed.wrap gives them to a plain function'
         )
     ports = []
     for name, text in inputs.items():

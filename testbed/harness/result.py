@@ -53,8 +53,9 @@ class Result:
         """The scorecard as one JSON document."""
         return json.dumps(plain(self.scorecard), allow_nan=False, ensure_ascii=False, indent=1)
 
-    def save(self, folder: Path) -> None:
+    def save(self, folder: str | Path) -> None:
         """Write result.json, history.npz and log.npz; each appears only once complete."""
+        folder = Path(folder)
         try:
             folder.mkdir(parents=True, exist_ok=True)
             write_whole(folder / "result.json", self.json().encode())

@@ -77,13 +77,22 @@ def run(
             other = scene.for_validation().make_plant(trust_plugins)
             steps = steps_in(model.validation.duration, session.rig.dt)
             session.validation = validation_rows(other, seed, steps)
-        stopped = _loop(session, seed, steps_in(model.duration, session.rig.dt), recorder, progress)
+        steps = steps_in(model.duration, session.rig.dt)
+        # A diverging simulation overflows before it is noticed: no warning a number.
+        with np.errstate(over="ignore", invalid="ignore"):
+            stopped = _loop(session, seed, steps, recorder, progress)
     result = Result(_scorecard(scene, session, seed, stopped), _histories(session), recorder)
     if out is not None:
         result.save(Path(out))
     if recorder is not None and isinstance(record, str | Path):
         recorder.save(Path(record))
+    if stopped == INTERRUPTED:  # only now: what was computed is saved
+        raise KeyboardInterrupt
     return result
+
+
+INTERRUPTED = "interrupted"
+_MOST_SAMPLES = 20_000_000  # more would not fit into memory
 
 
 def as_scenario(scenario: str | Path | Mapping[str, Any] | Scenario) -> Scenario:
@@ -97,7 +106,13 @@ def as_scenario(scenario: str | Path | Mapping[str, Any] | Scenario) -> Scenario
 
 def steps_in(duration: float, dt: float) -> int:
     """Samples after sample 0 that fit into the duration."""
-    return max(1, int(np.floor(duration / dt + 1e-9)))
+    steps = duration / dt
+    if steps > _MOST_SAMPLES:
+        raise BadInput(
+            f"duration = {duration:g} s at {1 / dt:g} samples a second are {steps:.0f} samples; "
+            f"at most {_MOST_SAMPLES} fit into a run: lower one of them"
+        )
+    return max(1, int(np.floor(steps + 1e-9)))
 
 
 def _loop(
@@ -113,6 +128,9 @@ def _loop(
             sample, truth = session.step()
         except Diverged as error:
             stopped = str(error)
+            break
+        except KeyboardInterrupt:
+            stopped = INTERRUPTED
             break
         if recorder is not None:
             recorder.add(sample, truth)
@@ -131,6 +149,8 @@ def _histories(session: Session) -> dict[str, Any]:
 def _scorecard(scene: Scenario, session: Session, seed: int, stopped: str | None) -> dict[str, Any]:
     estimators: dict[str, Any] = {}
     problems: list[str] = []
+    if scene.model.grid:
+        problems.append("grid is for sweeps: this run took the values as they stand")
     names = scene.model.metrics
     if names is not None:
         names = [*names, *(rule.metric for rule in scene.model.accept)]

@@ -131,7 +131,13 @@ class Plant(Robot):
         self._draw_truth()
         self.departures.reset(self.streams, self.model, self.dt)
         self.scene = Scene(
-            self.name, self.ledger, self.friction, self.layout, self._impact, self.shift_sensor
+            self.name,
+            self.ledger,
+            self.friction,
+            self.layout,
+            self._impact,
+            self.shift_sensor,
+            self.sensors.derived,
         )
         self.schedule.check(self.scene, self._changeable(), self.setup.duration)
         self.schedule.reset()
@@ -182,7 +188,8 @@ class Plant(Robot):
         else:
             groups = {"measured": Signals(self.layout, measured, stale)}
         if self.reference_layout.size:
-            groups["reference"] = Signals(self.reference_layout, self.reference[self.k])
+            # A copy: the row is a view of a table that also holds the plan's future.
+            groups["reference"] = Signals(self.reference_layout, self.reference[self.k].copy())
         sample = Sample(self.k * self.dt, groups, self.segment())
         return sample, Truth(self._theta, Signals(self.layout, self.ideal(clean)))
 

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -80,10 +80,15 @@ def check_friction(change: Change, friction: Friction, plant: str) -> None:
         raise UnknownName("joint", change.joint, friction.joints, f"{change.where}.joint: ")
 
 
-def check_offset(change: Change, layout: Layout) -> None:
+def check_offset(change: Change, layout: Layout, derived: Sequence[str] = ()) -> None:
     """Refuse an offset of a channel that is not there, or of another size."""
     if change.channel not in layout:
         raise UnknownName("channel", str(change.channel), layout, f"{change.where}.channel: ")
+    if change.channel in derived:
+        raise BadInput(
+            f"{change.where}.channel: {change.channel!r} is worked out from another channel: "
+            "shift that one"
+        )
     read_offset(change, layout.channels[str(change.channel)].size)
 
 

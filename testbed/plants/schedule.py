@@ -40,6 +40,7 @@ class Scene:
         layout: Its channels.
         impact: Called when a load meets a body; None in a rehearsal.
         shift: Called when a sensor's offset jumps; None in a rehearsal.
+        derived: Channels that are not measured but worked out from others.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Scene:
     layout: Layout
     impact: Impact | None = None
     shift: Shift | None = None
+    derived: Sequence[str] = ()
 
     def rehearsal(self) -> Scene:
         """A copy that leaves the plant alone."""
@@ -71,7 +73,7 @@ class Schedule:
             if c.kind == "friction":
                 check_friction(c, scene.friction, scene.name)
             if c.kind == "offset":
-                check_offset(c, scene.layout)
+                check_offset(c, scene.layout, scene.derived)
             if c.body is not None and c.body not in ledger.parts:
                 raise UnknownName("body", c.body, ledger.parts, f"{c.where}.body: ")
             if c.body is not None and c.body not in bodies:

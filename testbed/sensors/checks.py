@@ -60,7 +60,7 @@ def needed(table: Mapping[str, Any], name: str, key: str) -> Any:
 
 
 def lsb(
-    bits: Any, span: Any, resolution: Any, default_span: float, size: int, key: str
+    bits: Any, span: Any, resolution: Any, default_span: float | None, size: int, key: str
 ) -> Array | None:
     """Size of one step (size,) of a digital sensor, or None where nothing is said.
 
@@ -68,7 +68,8 @@ def lsb(
         bits: Number of bits, or None.
         span: Full range that the 2^bits steps cover; None for `default_span`.
         resolution: The step itself, one number or one a component, or None.
-        default_span: Full range of the channel where the table gives none.
+        default_span: Full range of the channel where the table gives none; None where only the
+            table can know it.
         size: Number of components.
         key: Where it stands, "sensors.q".
     """
@@ -83,5 +84,7 @@ def lsb(
     count = one_number(bits, f"{key}.bits", 1, 64)
     if count != int(count):
         raise BadInput(f"{key}.bits must be a whole number, got {shown(bits)}")
+    if span is None and default_span is None:
+        raise BadInput(f"{key}.bits needs range beside it: the full span that the steps cover")
     full = np.full(size, default_span) if span is None else positive(span, size, f"{key}.range")
     return full / 2.0**count

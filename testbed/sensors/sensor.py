@@ -39,8 +39,7 @@ class Sensor:
         crosstalk: X of y = (1 + X) x: a matrix with zeros on its diagonal, X[i][j] the share of
             component j that shows in i; or a number, the standard deviation of random ones.
         bits: Bits of the converter; rounds to the nearest of 2^bits steps.
-        range: Full span that they cover; default one turn where the unit is rad, else twice the
-            limit.
+        range: Full span that they cover; default one turn where the unit is rad.
         resolution: The step itself, instead of bits.
         spikes: `{rate, size}`: now and then (`rate` a second) one random component is off by
             ±size.

@@ -84,7 +84,7 @@ class SensorStage:
         self.disturbances[name] = Disturbance(channel, sensor, clock.period, self.noise_scale)
         if sensor.limit is not None:
             self.limit[where] = positive(sensor.limit, channel.size, f"{key}.limit")
-        turn = 2 * np.pi if channel.unit == "rad" else 2.0 * channel.limit
+        turn = 2 * np.pi if channel.unit == "rad" else None
         step = lsb(sensor.bits, sensor.range, sensor.resolution, turn, channel.size, key)
         if step is not None:
             self.step[where] = step

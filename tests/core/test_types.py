@@ -119,7 +119,7 @@ def test_an_unknown_channel_answers_with_the_close_one():
         Signals(LAYOUT, np.zeros(5))["gyr"]
 
 
-def test_a_rig_declares_an_invertible_covariance_or_none():
+def test_a_rig_declares_an_invertible_covariance():
     def rig(std):
         noise = {"gyro": np.array(std)}
         return Rig(
@@ -129,6 +129,8 @@ def test_a_rig_declares_an_invertible_covariance_or_none():
     np.testing.assert_allclose(rig([1.0, 2, 3]).covariance("gyro"), np.diag([1.0, 4, 9]))
     np.testing.assert_allclose(rig([1.0, 2, 3]).covariance("gyro", [2, 0]), np.diag([9.0, 1]))
     assert np.linalg.cond(rig([0.0, 2, 0]).covariance("gyro")) <= 1.0001e6
-    assert rig([0.0, 0, 0]).covariance("gyro") is None
-    assert rig([1.0, 1, 1]).covariance("q") is None
+    limit = LAYOUT.channels["gyro"].limit
+    perfect = rig([0.0, 0, 0]).covariance("gyro")  # trusted very much, and not as unit noise
+    np.testing.assert_allclose(perfect, (1e-9 * limit) ** 2 * np.eye(3))
+    assert rig([1.0, 1, 1]).covariance("nothing") is None
     assert (rig([0.0] * 3).size, rig([0.0] * 3).layout) == (11, LAYOUT)

@@ -99,7 +99,6 @@ def test_encoders_round_to_the_nearest_step_of_a_turn():
     [
         ({"bits": 10, "range": 8.0}, 8.0 / 1024),
         ({"resolution": 0.25}, 0.25),
-        ({"bits": 10}, 2e6 / 1024),  # twice the channel's limit
     ],
 )
 def test_steps_of_other_channels(table, step):
@@ -107,6 +106,11 @@ def test_steps_of_other_channels(table, step):
     got = run({"gyro": table}, signal)[:, GYRO]
     wanted = np.clip(step * np.rint(signal[:, GYRO] / step), -1e6, 1e6)
     np.testing.assert_allclose(got, wanted, atol=1e-9)
+
+
+def test_bits_need_a_range_where_there_is_no_turn():
+    with pytest.raises(BadInput, match=r"sensors\.gyro\.bits needs range"):
+        run({"gyro": {"bits": 12}}, clean(1))
 
 
 def test_limits_may_differ_by_component():
