@@ -24,9 +24,17 @@ def show(
 
 
 @app.command("schema")
-def schema(as_json: Annotated[bool, _JSON] = False) -> int:
+def schema(
+    name: Annotated[
+        str | None, typer.Argument(help="Also check that this scenario fits the schema.")
+    ] = None,
+    as_json: Annotated[bool, _JSON] = False,
+) -> int:
     """The JSON schema of scenario files, for editors."""
+    from testbed.harness import Scenario
     from testbed.harness.schema import ScenarioModel
 
+    if name is not None:
+        Scenario.load(name)
     typer.echo(json.dumps(ScenarioModel.model_json_schema(), ensure_ascii=False, indent=1))
     return 0
