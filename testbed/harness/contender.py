@@ -67,6 +67,11 @@ class Contender:
         self.info: dict[str, Any] = {"updates": 0}
         self.solve_ms: float | None = None
 
+    def leave_out(self, key: str) -> None:
+        """Do without the optional ports of this key: the plant cannot serve them."""
+        self.ports = [p for p in self.ports if p.key != key]
+        self._optional = [(name, k) for name, k in self._optional if k != key]
+
     def gather(self, equations: Mapping[str, Any]) -> dict[str, Any] | None:
         """The keywords of this sample's update; None while a required port is missing."""
         ports = {}

@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from testbed.core.protocols import Rig, Source
+from testbed.core.errors import BadInput
+from testbed.core.protocols import Regressor, Rig, Source
 from testbed.core.seeding import Streams
 from testbed.core.signals import Array
 from testbed.core.types import Equation, Estimate, Sample, Truth
@@ -66,11 +67,7 @@ class Session:
             asked = (inputs or {}).get(name, getattr(estimator, "inputs", {}))
             ports = read_ports(asked, self.rig, name)
             self.contenders[name] = Contender(name, estimator, ports)
-        keys = {p.key for c in self.contenders.values() for p in c.ports if p.key != "sample"}
-        self._regressors = {
-            key: (make_regressor(key, self.rig, regressors or {}), key.partition("@")[2])
-            for key in sorted(keys)
-        }
+        self._regressors = self._make_regressors(regressors or {})
         for contender in self.contenders.values():
             if "column_cov" in getattr(contender.estimator, "needs", ()):
                 for port in contender.ports:
@@ -79,6 +76,23 @@ class Session:
         self._truth = TruthCheck(
             make_regressor(f"{self.rig.default_regressor}@measured", self.rig, {})
         )
+
+    def _make_regressors(
+        self, named: Mapping[str, Mapping[str, Any]]
+    ) -> dict[str, tuple[Regressor, str]]:
+        """Key → regressor and its group; optional ports that do not fit the plant are left out."""
+        ports = [p for c in self.contenders.values() for p in c.ports if p.key != "sample"]
+        required = {p.key for p in ports if not p.optional}
+        made = {}
+        for key in sorted({p.key for p in ports}):
+            try:
+                made[key] = make_regressor(key, self.rig, named), key.partition("@")[2]
+            except BadInput:
+                if key in required:
+                    raise
+                for contender in self.contenders.values():
+                    contender.leave_out(key)
+        return made
 
     def reset(self, seed: int = 0) -> tuple[Sample, Truth | None]:
         """Start everything anew from one seed and take in sample 0."""

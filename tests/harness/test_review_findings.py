@@ -127,3 +127,17 @@ def test_what_compiled_code_prints_does_not_reach_stdout(tmp_path):
     )  # fmt: skip
     assert json.loads(done.stdout)["steps"] == 20
     assert "noise" in done.stderr
+
+
+def test_an_optional_port_that_the_plant_cannot_serve_is_left_out():
+    class Choosy(Odd):
+        inputs: ClassVar = {"eq": "@measured", "instrument?": "@reference"}
+
+        def update(self, eq, instrument=None):
+            assert instrument is None  # a free flyer plans forces, not motions
+            return Estimate(self.prior)
+
+    flyer = {**arm(), "plant": {"use": "free_flyer"}, "rate": 50}
+    card = testbed.run(flyer, estimators=[Choosy()], only=True).scorecard
+    assert card["estimators"]["Choosy"]["failed"] is None
+    assert card["estimators"]["Choosy"]["info"]["updates"] == 26

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 
 import numpy as np
 
@@ -16,7 +17,7 @@ _MOST = 40_000  # samples; a longer motion is scaled by its bound instead
 _CHUNK = 2048
 
 
-class Windowed:
+class Windowed(ABC):
     """home + scale · w(t) · f(t): starts and ends at home, at rest, inside the limits.
 
     A motion overrides `raw` (f and its derivatives) and `bound`, and calls `fit` at the end of
@@ -39,13 +40,13 @@ class Windowed:
         self.window = Window(*checks.leads(plan.duration, lead_in, lead_out), end=plan.duration)
         self.scale = np.zeros(plan.size)
 
+    @abstractmethod
     def raw(self, t: Array) -> tuple[Array, Array, Array]:
         """f and two derivatives (n, d) at t (n,), of any size: `fit` scales them."""
-        raise NotImplementedError
 
+    @abstractmethod
     def bound(self) -> tuple[Array, Array]:
         """What |f| and |f'| never exceed, (d,) each."""
-        raise NotImplementedError
 
     def fit(self, top_hz: float) -> None:
         """Scale each coordinate to its share of the limits.
