@@ -123,19 +123,17 @@ def _loop(
     sample, truth = session.reset(seed)
     if recorder is not None:
         recorder.add(sample, truth)
-    for k in range(steps):
-        try:
+    try:
+        for k in range(steps):
             sample, truth = session.step()
-        except Diverged as error:
-            stopped = str(error)
-            break
-        except KeyboardInterrupt:
-            stopped = INTERRUPTED
-            break
-        if recorder is not None:
-            recorder.add(sample, truth)
-        if progress is not None and k % 64 == 0:
-            progress(k, steps)
+            if recorder is not None:
+                recorder.add(sample, truth)
+            if progress is not None and k % 64 == 0:
+                progress(k, steps)
+    except Diverged as error:
+        stopped = str(error)
+    except KeyboardInterrupt:  # wherever in the loop it comes: what was done is kept
+        stopped = INTERRUPTED
     session.finish()
     if progress is not None:
         progress(steps, steps)
