@@ -121,6 +121,7 @@ def check_result(card) -> None:
 
 
 def test_json_is_one_document_with_the_contract_s_keys(cli, scene):
+    cli("run", scene)  # kernels may have to be compiled first, and long waits show progress
     outcome = cli("run", scene, "--json")
     assert outcome.code == 0
     assert outcome.err == ""
