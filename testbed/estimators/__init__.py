@@ -1,7 +1,15 @@
 """Estimators: one algorithm a file. None of them ever sees the truth."""
 
+from testbed.estimators.bls_logdet import BLSLogDet
 from testbed.estimators.rls import RLS
+from testbed.estimators.rls_l2 import RLSL2
 from testbed.estimators.rls_logdet import RLSLogDet
 from testbed.estimators.wrap import wrap
 
-__all__ = ["RLS", "RLSLogDet", "wrap"]
+__all__ = [
+    "RLS",
+    "RLSL2",
+    "BLSLogDet",
+    "RLSLogDet",
+    "wrap",
+]

@@ -44,6 +44,10 @@ class LogDet:
             beta = 1.0 / (alpha * _extra_variance(problem, self.inertial))
         self.beta = np.broadcast_to(np.asarray(beta, dtype=float), self.extra0.shape)
 
+    def look_at(self, theta: Array) -> None:
+        """Take this θ (p,), inside the cone, as the point."""
+        self.C = np.linalg.cholesky(pseudo_inertia(theta[: self.inertial].reshape(-1, 10)))
+
     def basis(self) -> Array:
         """T (p, p) = ∂θ/∂x, block diagonal: natural coordinates a body, extras as they are."""
         n, p = self.inertial, self.inertial + self.extra0.size
@@ -76,17 +80,21 @@ class LogDet:
         bodies = from_pseudo_inertia(self.C @ self.C.transpose(0, 2, 1))
         return np.asarray(bodies, dtype=float).ravel()
 
+    def margin(self) -> float:
+        """Least Cholesky pivot of any pseudo-inertia over its diagonal entry: 0 is the edge."""
+        L = self.C @ self.C.transpose(0, 2, 1)
+        pivots = np.einsum("bii->bi", self.C) ** 2 / np.einsum("bii->bi", L)
+        return float(pivots.min(initial=1.0))
+
     def lift(self, theta: Array) -> Array:
         """θ, or where a body is flat to the last digits, θ with a trace of the prior body added.
 
         Ten doubles cannot say that a body is flatter than about 1e-16 of its size: rounding decides
         then whether it is possible. A share of 1e-11 changes nothing else.
         """
-        L = self.C @ self.C.transpose(0, 2, 1)
-        diagonal = np.arange(4)
-        pivots = self.C[:, diagonal, diagonal] ** 2 / L[:, diagonal, diagonal]
-        if pivots.size == 0 or pivots.min() > _FLAT:
+        if self.margin() > _FLAT:
             return theta
+        L = self.C @ self.C.transpose(0, 2, 1)
         size = np.einsum("bij,bij->b", self.L0_inverse, L) / 4.0
         raised = L + _FLAT * size[:, None, None] * np.linalg.inv(self.L0_inverse)
         bodies = np.asarray(from_pseudo_inertia(raised), dtype=float).ravel()

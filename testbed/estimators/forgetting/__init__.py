@@ -8,9 +8,19 @@ from typing import Any
 from testbed.core.errors import BadInput
 from testbed.core.protocols import ForgettingRule
 from testbed.core.registry import forgetting
+from testbed.estimators.forgetting.directional import CovariantDirectional, Directional
+from testbed.estimators.forgetting.parallel_sum import ParallelSum, parallel_sum
 from testbed.estimators.forgetting.rules import Exponential, NoForgetting
 
-__all__ = ["Exponential", "NoForgetting", "make_forgetting"]
+__all__ = [
+    "CovariantDirectional",
+    "Directional",
+    "Exponential",
+    "NoForgetting",
+    "ParallelSum",
+    "make_forgetting",
+    "parallel_sum",
+]
 
 
 def make_forgetting(spec: Any) -> ForgettingRule:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
-from testbed.core.errors import BadInput
 from testbed.core.registry import forgetting
 from testbed.core.signals import Array
 from testbed.core.types import Problem
+from testbed.estimators.forgetting.rate import Rate
 
 
 @forgetting("none")
@@ -38,19 +36,13 @@ class Exponential:
     """
 
     def __init__(self, rate: float | None = None, tau: float | None = None) -> None:
-        if rate is not None and tau is not None:
-            raise BadInput("exponential forgetting takes a rate or a tau, not both")
-        if rate is not None and not 0 < rate <= 1:
-            raise BadInput(f"forgetting.rate must lie in (0, 1], got {rate}")
-        if tau is not None and not 0 < tau < math.inf:
-            raise BadInput(f"forgetting.tau must be a positive time in seconds, got {tau}")
-        self.rate, self.tau = rate if tau is not None or rate is not None else 0.995, tau
+        self._rate = Rate("exponential", rate, tau, usual=0.995)
+        self.rate, self.tau = self._rate.rate, self._rate.tau
         self._mu = self.rate or 1.0
 
     def reset(self, problem: Problem) -> None:
         """Work out μ for this sampling time."""
-        if self.tau is not None:
-            self._mu = math.exp(-problem.dt / self.tau)
+        self._mu = self._rate.a_sample(problem.dt)
 
     def discount(
         self, information: Array, rows: Array, innovation: Array, theta: Array
