@@ -1,6 +1,8 @@
 """Estimators: one algorithm a file. None of them ever sees the truth."""
 
 from testbed.estimators.bls_logdet import BLSLogDet
+from testbed.estimators.log_cholesky_nls import LogCholeskyNLS
+from testbed.estimators.reference_nls import EigenvalueNLS, ExponentialNLS
 from testbed.estimators.rls import RLS
 from testbed.estimators.rls_l2 import RLSL2
 from testbed.estimators.rls_logdet import RLSLogDet
@@ -10,6 +12,9 @@ __all__ = [
     "RLS",
     "RLSL2",
     "BLSLogDet",
+    "EigenvalueNLS",
+    "ExponentialNLS",
+    "LogCholeskyNLS",
     "RLSLogDet",
     "wrap",
 ]

@@ -99,3 +99,12 @@ def test_refactor_keeps_information_and_estimate_and_refuses_the_indefinite():
     assert square_root.refactor(np.diag([1.0, 1.0, -1e-9]), np.zeros(3)) is None
     assert square_root.refactor(np.diag([1.0, 0.0, 1.0]), np.zeros(3)) is None
     assert square_root.refactor(np.diag([1.0, np.nan, 1.0]), np.zeros(3)) is None
+
+
+@pytest.mark.parametrize("compiled", PATHS)
+def test_dust_of_rounding_does_not_overflow(compiled, monkeypatch):
+    """Directions never seen hold rounding, then rounding of rounding: 1/dust² is infinite."""
+    monkeypatch.setattr(square_root, "COMPILED", compiled)
+    rows = np.array([[1e-160, 1.0, 2.0], [1e-160, 3.0, 4.0]])
+    T = square_root.absorb(np.zeros((3, 3)), rows.copy())
+    np.testing.assert_allclose(T.T @ T, rows.T @ rows, rtol=1e-12, atol=1e-150)
