@@ -6,7 +6,7 @@ Minimises, over all samples or the last `window` of them,
 
 with R the log-det divergence from the prior. θ enters linearly, so (Ω, z) is all that is kept of
 the data, and the rows themselves only where a window has to let go of them again. J is convex:
-the damped Newton method of `logdet_newton` needs a handful of steps from the prior, and cvxpy
+the interior-point method of `logdet_interior` needs a handful of steps from the prior, and cvxpy
 with Clarabel or SCS is there as a reference that shares no code with it.
 """
 
@@ -26,9 +26,12 @@ from testbed.core.types import Equation, Estimate, Problem
 from testbed.estimators.forgetting import NoForgetting
 from testbed.estimators.logdet import LogDet, prior_strength
 from testbed.estimators.logdet_cvxpy import SOLVERS, minimise_by_cvxpy
-from testbed.estimators.logdet_path import minimise_along
+from testbed.estimators.logdet_interior import minimise_from_prior
+from testbed.estimators.logdet_newton import CONVERGED
 from testbed.estimators.weights import make_weight
 from testbed.inertia import consistency_margin
+
+_SURE = 1e-14  # λ² at which an answer is right to 1e-7, whatever its solver thinks of it
 
 
 @estimator("bls_logdet", claims={"consistent", "invariant"})
@@ -120,12 +123,12 @@ class BLSLogDet:
         return Estimate(self.theta, self.covariance, info)
 
     def _by_newton(self, info: dict[str, Any]) -> Array:
-        found, alpha = minimise_along(
+        found = minimise_from_prior(
             self.information, self.vector, self.regulariser, self.problem.prior, self._alpha
         )
         info["iterations"], info["decrement"] = found.iterations, found.decrement
-        if alpha != self._alpha:
-            why = f"Newton got down to alpha = {alpha:.1e} only, of {self._alpha:.1e}"
+        if not found.decrement < CONVERGED:
+            why = f"Newton stopped at a decrement of {found.decrement:.1e}"
             info["fallback"] = f"{info['fallback']}; {why}" if info["fallback"] else why
         return found.theta
 
@@ -138,14 +141,16 @@ class BLSLogDet:
             solver=self.cvxpy_solver,
             tolerance=self.tolerance,
         )
-        info["solver"] = self.cvxpy_solver
-        if trouble is None and (x is None or not np.all(R.eigenvalues(x) > -1.0)):
-            trouble = f"{self.cvxpy_solver} left the cone of possible bodies"
-        if trouble is not None or x is None:
-            info["fallback"], info["solver"] = trouble, "newton"
+        if x is None or not np.all(R.eigenvalues(x) > -1.0):
+            info["fallback"] = trouble or f"{self.cvxpy_solver} left the cone of possible bodies"
+            info["solver"] = "newton"
             return None
         theta = np.concatenate([R.move(x), prior[R.inertial :] + x[R.inertial :]])
-        info["decrement"] = self._decrement(theta)
+        decrement = self._decrement(theta)
+        if trouble is not None and not decrement <= _SURE:
+            info["fallback"], info["solver"] = trouble, "newton"
+            return None
+        info["solver"], info["decrement"] = self.cvxpy_solver, decrement
         return theta
 
     def _decrement(self, theta: Array) -> float:

@@ -7,7 +7,7 @@ made anew when they shrink too slowly, and every `refresh` updates, because Wood
 loses digits.
 
 One step an update is mostly enough: how much each step shortens the next is measured now and then,
-and further steps are made only where more than 1e-7 would be left, in natural coordinates. What is
+and further steps are made only where more than 1e-8 would be left, in natural coordinates. What is
 left is not lost, the next gradient sees it.
 """
 
@@ -32,7 +32,7 @@ from testbed.estimators.logdet_kernel import (
     newton,
 )
 
-_LEFT = 1e-14  # of r²: an error of 1e-7 in natural coordinates
+_LEFT = 1e-16  # of r²: an error of 1e-8 in natural coordinates
 _PASSES = 4
 
 

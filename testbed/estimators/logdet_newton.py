@@ -20,6 +20,7 @@ from testbed.core.signals import Array
 from testbed.estimators.logdet import LogDet
 
 _TOLERANCE = 1e-16  # of λ²: Newton converges quadratically, so the step after it is exact
+CONVERGED = 1e-4  # λ² from which on Newton converges, or has met the floor of rounding
 _MOST = 60
 _SHARE = 0.95  # of the way to the edge of the cone that one step may go
 
@@ -33,9 +34,14 @@ class Minimum(NamedTuple):
 
 
 def minimise(
-    information: Array, vector: Array, regulariser: LogDet, theta: Array, alpha: float
+    information: Array,
+    vector: Array,
+    regulariser: LogDet,
+    theta: Array,
+    alpha: float,
+    most: int = _MOST,
 ) -> Minimum:
-    """Go from θ, where `regulariser` is looked at, to the minimum of J.
+    """Go from θ, where `regulariser` is looked at, to the minimum of J, or `most` steps towards it.
 
     Args:
         information: Ω (p, p), positive semidefinite.
@@ -43,11 +49,12 @@ def minimise(
         regulariser: R; its point moves along.
         theta: Start (p,), inside the cone and the point of `regulariser`.
         alpha: α.
+        most: Steps.
     """
     R, n = regulariser, regulariser.inertial
     diagonal = range(theta.size)
     before = decrement = math.inf
-    for iteration in range(1, _MOST + 1):
+    for iteration in range(1, most + 1):
         T = R.basis()
         gradient = T.T @ (information @ theta - vector)
         gradient += alpha * R.gradient(theta[n:])
@@ -59,7 +66,7 @@ def minimise(
         step, _ = dpotrs(factor, -gradient, lower=1)
         decrement = float(-gradient @ step) / alpha
         # At the floor of rounding the decrement stops falling: there is nothing more to gain.
-        if not decrement >= 0.0 or (decrement < 1e-8 and decrement > 0.25 * before):
+        if not decrement >= 0.0 or (decrement < CONVERGED and decrement > 0.25 * before):
             return Minimum(theta, iteration, decrement)
         if decrement > 1.0 / 16.0:
             curvature = float(step @ H @ step)

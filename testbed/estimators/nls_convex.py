@@ -2,9 +2,9 @@
 
 Without a prior the least-squares optimum of some data lies on the edge of the cone: there is no
 interior minimiser, though Rucker 2022 (V-A) assumes one, and free coordinates run off to infinity.
-Here the strength α of the log-det divergence is lowered step by step from far above to γ, each
-minimum the start of the next. α stops before the body is flat to rounding: at an excess of at most
-1e-8 of the objective, as the minimum at α is never more than 4α a body above the infimum.
+Here the log-det divergence gets a strength α ≥ γ just large enough that the body is not flat to
+rounding: at an excess of at most 1e-8 of the objective, as the minimum at α is never more than 4α
+a body above the infimum.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 from testbed.core.signals import Array
 from testbed.core.types import Problem
 from testbed.estimators.logdet import LogDet
-from testbed.estimators.logdet_newton import minimise
+from testbed.estimators.logdet_interior import minimise_from_prior
+from testbed.estimators.logdet_newton import CONVERGED
 
 _EXCESS = 1e-8  # of the objective, at most
-_FALL = 0.1  # of α from one minimum to the next
+_LEAST = 1e-14  # of the objective at the prior: α of data that are met exactly
 _PINNED = 1e-9  # of its reference: a friction that would be negative
 _RIDGE = 1e-10  # on extras in units of their spread, times α: what no row and no prior tells
 
@@ -69,7 +70,7 @@ def convex_minimum(
 def _path(
     problem: Problem, triangle: Array, gamma: float, reference: Array, pinned: NDArray[np.bool_]
 ) -> Convex:
-    """Follow the minimum from a large α to γ with some extras pinned to nearly 0."""
+    """The minimum at the smallest α that is needed, with some extras pinned to nearly 0."""
     n = problem.size - reference.size
     fixed = np.zeros(problem.size)
     fixed[n:] = np.where(pinned, _PINNED * reference, 0.0)
@@ -85,15 +86,22 @@ def _path(
     def cost(theta: Array) -> float:
         return 0.5 * (float(np.sum((R @ theta - z) ** 2)) + float(rest) ** 2)
 
-    theta = sub.prior
-    start = alpha = max(gamma, cost(theta), np.finfo(float).tiny)
-    iterations = 0
+    def excess(value: float) -> float:
+        return _EXCESS * value / (4 * len(sub.bodies) or 1)
+
+    at_prior = max(cost(sub.prior), float(np.finfo(float).tiny))
+    alpha = max(gamma, excess(at_prior))
+    theta, iterations, decrement = sub.prior, 0, np.inf
     while True:
-        theta, more, decrement = minimise(information, vector, regulariser, theta, alpha)
-        iterations += more
-        least = max(gamma, _EXCESS * cost(theta) / (4 * len(sub.bodies) or 1), 1e-14 * start)
-        if alpha <= least:
+        found = minimise_from_prior(information, vector, regulariser, sub.prior, alpha)
+        iterations += found.iterations
+        if not found.decrement < CONVERGED and np.isfinite(decrement):
+            break  # the one before was as near as doubles get
+        theta, decrement, point = found.theta, found.decrement, regulariser.C
+        least = max(gamma, excess(cost(theta)), _LEAST * at_prior)
+        if alpha <= 2.0 * least:
             break
-        alpha = max(_FALL * alpha, least)
+        alpha = least
+    regulariser.C = point
     fixed[free] = regulariser.lift(theta)
     return Convex(fixed, iterations, decrement, alpha)

@@ -10,7 +10,8 @@ solution, and a step that it skips is lost for ever.
 
 Three ways lead to the minimum, and all end at the same one: compiled Newton steps with one
 factorisation an update (`logdet_kernel`), chord steps with none (`logdet_chord`), and for what
-these will not take on the damped Newton method of `logdet_newton`, which never leaves the cone.
+these will not take on damped Newton steps that never leave the cone (`logdet_newton`), or the
+interior-point method of `logdet_interior` where those would only crawl along its edge.
 """
 
 from __future__ import annotations
@@ -29,12 +30,14 @@ from testbed.core.types import Equation, Estimate, Problem
 from testbed.estimators import logdet_chord, logdet_kernel
 from testbed.estimators.forgetting import make_forgetting
 from testbed.estimators.logdet import LogDet, prior_strength
+from testbed.estimators.logdet_interior import minimise_from_prior
 from testbed.estimators.logdet_kernel import CAREFUL, DONE, FLAT, SKIPPED
-from testbed.estimators.logdet_newton import minimise
+from testbed.estimators.logdet_newton import CONVERGED, Minimum, minimise
 from testbed.estimators.logdet_numpy import NumpyNewton
 from testbed.estimators.weights import make_weight
 
 _NO_WHITENER = np.zeros((0, 0))
+_TRIES = 10  # damped Newton steps from the last estimate before starting from the prior
 REFRESH = 200  # updates after which a chord's inverse Hessian is made anew
 
 
@@ -81,6 +84,7 @@ class RLSLogDet:
         self._alpha0 = prior_strength(problem) if self.alpha is None else self.alpha
         self._alpha = self._alpha0
         self.regulariser = R = LogDet(problem, self.beta, self._alpha)
+        self._prior = problem.prior
         self.theta = problem.prior.copy()  # (p,)
         self.information = np.zeros((p, p))  # Ω
         self.vector = np.zeros(p)  # z
@@ -188,7 +192,7 @@ class RLSLogDet:
             R.look_at(self.theta)
         if self.adaptive is not None:
             self._alpha = self._adapted()
-        found = minimise(self.information, self.vector, R, self.theta, self._alpha)
+        found, way = self._carefully()
         self.theta, margin = found.theta, R.margin()
         self._flat = not margin > FLAT
         if not self._flat:
@@ -198,8 +202,22 @@ class RLSLogDet:
             "iterations": found.iterations,
             "decrement": found.decrement,
             "margin": margin,
-            "fallback": "flat body" if self._flat else "damped Newton",
+            "fallback": way,
         }
+
+    def _carefully(self) -> tuple[Minimum, str]:
+        """Damped Newton from the last estimate; from the prior where that does not get there."""
+        data, R = (self.information, self.vector), self.regulariser
+        before = self.theta, R.C
+        found = minimise(*data, R, self.theta, self._alpha, most=_TRIES)
+        if found.decrement < CONVERGED:
+            return found, "damped Newton"
+        other = minimise_from_prior(*data, R, self._prior, self._alpha)
+        total = found.iterations + other.iterations
+        if other.decrement < CONVERGED:
+            return other._replace(iterations=total), "interior point"
+        theta, R.C = before  # a step that cannot be told right from wrong is not taken
+        return Minimum(theta, total, other.decrement), "no minimum found: the estimate stays"
 
     def _adapted(self) -> float:
         """αₖ = α_sf tr(Ω [∇²R(θ)]⁻¹) (III-C), and never nothing."""

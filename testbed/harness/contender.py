@@ -87,7 +87,12 @@ class Contender:
         return ports
 
     def step(
-        self, sample: Sample, equations: Mapping[str, Any], truth: Array | None, dog: Watchdog
+        self,
+        sample: Sample,
+        equations: Mapping[str, Any],
+        truth: Array | None,
+        q: Array | None,
+        dog: Watchdog,
     ) -> None:
         """Predict, update, check, score."""
         ports = self.gather(equations)
@@ -117,7 +122,7 @@ class Contender:
             if self.failed:
                 return
             self.info["updates"] += 1
-        self.tally.step(self.theta, truth)
+        self.tally.step(self.theta, truth, q)
         self.history.add(self.theta, innovation, cpu, wall)
 
     def solve(self, dog: Watchdog) -> None:

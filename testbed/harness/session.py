@@ -28,6 +28,7 @@ from testbed.harness.ports import make_regressor, read_ports
 from testbed.harness.problem import make_problem
 from testbed.harness.truth_check import TruthCheck
 from testbed.harness.watchdog import Watchdog
+from testbed.regressors.mass_matrix import MassMatrix, positive_definite
 from testbed.scores import Tally
 
 
@@ -62,6 +63,7 @@ class Session:
         self.dog = watchdog or Watchdog(None)
         self.validation: Array | None = None  # rows (n, p) that only the scores see
         self._every = max(1, round(1.0 / (score_hz * self.rig.dt)))
+        self.mass_matrix = MassMatrix.of(self.rig)
         self.contenders: dict[str, Contender] = {}
         for name, estimator in estimators.items():
             asked = (inputs or {}).get(name, getattr(estimator, "inputs", {}))
@@ -103,7 +105,7 @@ class Session:
             problem = make_problem(self.rig, name, streams, self.prior_error, self.truth_error)
             contender.reset(
                 problem,
-                Tally(len(self.rig.bodies), self._every, validation=self.validation),
+                self._tally(),
                 History(self.t_history, self.truth_history),
                 self.dog,
             )
@@ -116,6 +118,15 @@ class Session:
         self.skipped_equations = 0
         self._take(sample, truth)
         return sample, truth
+
+    def _tally(self) -> Tally:
+        M = self.mass_matrix
+        return Tally(
+            len(self.rig.bodies),
+            self._every,
+            validation=self.validation,
+            positive=None if M is None else lambda q, theta: positive_definite(M(q, theta)),
+        )
 
     def step(self, action: Array | None = None) -> tuple[Sample, Truth | None]:
         """One sample further; `action` None leaves the source's own controller in charge."""
@@ -149,9 +160,11 @@ class Session:
         theta = None if truth is None else truth.theta
         self.t_history.append(sample.t)
         self.truth_history.append(self._unknown if theta is None else theta)
+        M = self.mass_matrix
+        q = None if M is None else M.configuration(sample.groups["measured"].flat)
         for contender in self.contenders.values():
             if contender.failed is None:
-                contender.step(sample, equations, theta, self.dog)
+                contender.step(sample, equations, theta, q, self.dog)
         if truth is not None:
             self._truth.add(sample.t, truth)
 

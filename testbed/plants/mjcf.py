@@ -205,9 +205,10 @@ class Mjcf(JointRobot):
         return rig
 
     def rig_options(self) -> dict[str, Any]:
-        """Rows with friction, and the known armature."""
+        """Rows with friction, the known armature, and whether θ are bodies in their own frames."""
         options: dict[str, Any] = {
-            "friction_joints": tuple(self.driven_dofs) if self.joints else ()
+            "friction_joints": tuple(self.driven_dofs) if self.joints else (),
+            "body_frames": self.measure != "wrench",  # else all that the sensor carries, in one
         }
         if np.any(self.model.dof_armature):
             options["armature"] = self.model.dof_armature.copy()

@@ -101,6 +101,14 @@ def consistent_fraction(tally: Tally) -> Value:
     return tally.consistent / tally.samples if tally.samples and tally.bodies else None
 
 
+@metric("mass_matrix_pd_fraction")
+def mass_matrix_pd_fraction(tally: Tally) -> Value:
+    """Share of samples at which M(q; θ̂) is positive definite (Cho 2024: I_M says it is 1)."""
+    if tally.positive is None or not tally.mass_matrices:
+        return None
+    return tally.mass_matrices_positive / tally.mass_matrices
+
+
 @metric("margin_min")
 def margin_min(tally: Tally) -> Value:
     """Smallest eigenvalue of any body's pseudo-inertia J over the run (at score_hz)."""

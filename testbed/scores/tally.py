@@ -6,13 +6,16 @@ Metrics are read off a tally at the end. Cheap sums are updated at every sample,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from testbed.core.jit import COMPILED, kernel
 from testbed.core.signals import Array
 from testbed.inertia import consistency_margin, is_consistent
+
+_BLOCK = 256  # samples whose mass matrices are looked at together
 
 
 @kernel
@@ -61,6 +64,8 @@ class Tally:
     Args:
         bodies: Number of bodies in θ.
         every: Samples between two evaluations of the costly scores.
+        positive: q (n, nq), θ (n, p) → whether M(q; θ) is positive definite (n,), where the robot
+            has a mass matrix.
     """
 
     bodies: int
@@ -73,16 +78,26 @@ class Tally:
     theta: Array | None = None  # the last estimate (p,)
     truth: Array | None = None  # the last truth (p,), None where there is none
     validation: Array | None = None  # rows (n, p) of a noise-free motion, None without one
+    positive: Callable[[Array, Array], Array] | None = None
+    mass_matrices: int = 0  # samples at which M(q; θ̂) is known,
+    mass_matrices_positive: int = 0  # and of these, those at which it is positive definite
+    _pending: list[tuple[Array, Array]] = field(default_factory=list)
 
     def innovate(self, innovation: Array) -> None:
         """Take in a prediction error (k,), made before the update."""
         self.squared += float(innovation @ innovation)
         self.rows += innovation.size
 
-    def step(self, theta: Array, truth: Array | None) -> None:
-        """Take in the estimate after an update."""
+    def step(self, theta: Array, truth: Array | None, q: Array | None = None) -> None:
+        """Take in the estimate after an update, and the measured configuration q (nq,)."""
         if count_inconsistent(theta, self.bodies) == 0:
             self.consistent += 1
+            self.mass_matrices += 1  # possible bodies have a positive definite one: Σ JᵀIJ
+            self.mass_matrices_positive += 1
+        elif q is not None:
+            self._pending.append((q, theta))
+            if len(self._pending) == _BLOCK:
+                self._look_at_mass_matrices()
         if self.samples % self.every == 0:
             self._costly(theta)
         self.samples += 1
@@ -93,7 +108,17 @@ class Tally:
             margins = consistency_margin(theta[: 10 * self.bodies].reshape(-1, 10))
             self.margin_min = min(self.margin_min, float(np.min(margins)))
 
+    def _look_at_mass_matrices(self) -> None:
+        """A block of samples at once costs a fraction of one by one."""
+        pending = [(q, theta) for q, theta in self._pending if np.all(np.isfinite(q))]
+        self._pending.clear()
+        if self.positive is not None and pending:
+            q, theta = (np.array(part) for part in zip(*pending, strict=True))
+            self.mass_matrices += len(q)
+            self.mass_matrices_positive += int(np.sum(self.positive(q, theta)))
+
     def close(self) -> None:
         """The run is over: the last estimate counts for every score."""
+        self._look_at_mass_matrices()
         if self.theta is not None and self.samples:
             self._costly(self.theta)

@@ -1,0 +1,1 @@
+"""Papers again: their experiments on our plants, figure beside figure."""
