@@ -27,6 +27,7 @@ from testbed.inertia.symmetric import SYMMETRIC_BASIS, from_coordinates, to_coor
 _MOST = 100
 _SHARE = 0.9  # of the way to the edge that one step may go
 _STARTS = (1.0, 100.0, 1e4)  # first S over the data's pull at the prior; larger ones are safer
+_NEAR = 0.5  # |eigenvalues of X S/α − 1| from which on Newton's method converges
 _POLISH = 20  # Newton steps
 _DIAGONAL = np.arange(4)
 
@@ -68,14 +69,14 @@ def _approach(
     slope[:n] += alpha * np.tile(to_coordinates(np.eye(4)), n // 10)
     x = good = np.zeros(p)
     S = max(alpha, start * float(np.abs(slope[:n]).max(initial=0.0))) * _identities(n)
-    iterations, done = 0, False
+    iterations, full = 0, False
     while iterations < _MOST:
         try:
             point = _Point(Q, slope + Q @ x, _identities(n) + _bodies(x, n), S)
         except np.linalg.LinAlgError:  # flat to rounding: as near as doubles get
             break
         good = x
-        if done:
+        if full and np.all(np.abs(point.D**2 / alpha - 1.0) < _NEAR):
             break
         iterations, target, step = iterations + 1, alpha, point.direction(alpha)
         if step.length < 1.0:
@@ -84,7 +85,7 @@ def _approach(
             target = max(alpha, min(1.0, gained) ** 3 * point.gap())
             step = point.direction(target, step)
         x, S = x + step.length * step.x, point.moved(step)
-        done = target == alpha and step.length == 1.0
+        full = step.length == 1.0
     return good, iterations
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from testbed.core.errors import BadInput, Diverged
 from testbed.harness.messages import located
@@ -78,8 +79,9 @@ def run(
             steps = steps_in(model.validation.duration, session.rig.dt)
             session.validation = validation_rows(other, seed, steps)
         steps = steps_in(model.duration, session.rig.dt)
-        # A diverging simulation overflows before it is noticed: no warning a number.
-        with np.errstate(over="ignore", invalid="ignore"):
+        # A diverging simulation overflows before it is noticed: no warning a number. And one
+        # thread: waking others for matrices this small costs more than the work, and times noise.
+        with np.errstate(over="ignore", invalid="ignore"), threadpool_limits(1):
             stopped = _loop(session, seed, steps, recorder, progress)
     result = Result(_scorecard(scene, session, seed, stopped), _histories(session), recorder)
     if out is not None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
+
+from testbed.reproduce.verdict import claim
 
 L2, LOGDET = "rls_l2", "rls_logdet"
 RATES = (1, 10, 100, 1000)  # Hz
@@ -45,70 +47,70 @@ def claims(cells: Mapping[str, Mapping[int, Any]]) -> list[dict[str, Any]]:
     steps = [max(counts, default=0) for counts in row("iterations", LOGDET)]
     before, l2_before = row("before", LOGDET), row("before", L2)
     return [
-        _claim(
+        claim(
             "RLS-ldetdiv ends with possible bodies at every rate",
             PAPER["consistent"][LOGDET],
             row("consistent", LOGDET),
             [x == 1 for x in row("consistent", LOGDET)],
             "the log-det prior is a barrier at the edge of the cone",
         ),
-        _claim(
+        claim(
             "RLS-l2 ends with impossible bodies at every rate",
             PAPER["consistent"][L2],
             row("consistent", L2),
             [x == 0 for x in row("consistent", L2)],
             "nothing in an l2 prior knows of the cone",
         ),
-        _claim(
+        claim(
             "RLS-ldetdiv has a positive definite mass matrix at every sample",
             PAPER["mass_matrix"][LOGDET],
             row("mass_matrix", LOGDET),
             [x == 1 for x in row("mass_matrix", LOGDET)],
             "possible bodies cannot have another one",
         ),
-        _claim(
+        claim(
             "RLS-l2 loses the positive definite mass matrix at every rate",
             PAPER["mass_matrix"][L2],
             row("mass_matrix", L2),
             [x == 0 for x in row("mass_matrix", L2)],
             "M is well excited here: where it fails, it fails in the first samples only",
         ),
-        _claim(
+        claim(
             "RLS-ldetdiv comes closer to the full-rate batch solution with every rate",
             PAPER["error"][LOGDET],
             error,
             [b < a for a, b in itertools.pairwise(error)],
             "more samples of the same noise average it out",
         ),
-        _claim(
+        claim(
             "RLS-ldetdiv converges to the batch solution at the full rate",
             PAPER["error"][LOGDET][-1],
             error[-1],
             [error[-1] <= _BATCH],
             "the reference is of the same data; the paper's floor comes from another reference",
         ),
-        _claim(
+        claim(
             "a higher rate does not bring RLS-l2 to that solution",
             PAPER["error"][L2],
             l2_error,
             [l2_error[-1] > 0.5 * x for x in l2_error[1:-1]],
             "it ends at another point of the same torques: what they leave open its prior decides",
         ),
-        _claim(
+        claim(
             "both predict the torques alike at the end, alpha being matched",
             [PAPER["final"][L2], PAPER["final"][LOGDET]],
             [l2_final, final],
             [x <= _ALIKE for x in apart],
             "alpha is matched at the full rate; 28 samples a run leave l2 more room to fit noise",
         ),
-        _claim(
+        claim(
             "RLS-ldetdiv generalises better where data are few",
             "Fig. 1",
             [l2_before[0], before[0]],
             [before[0] < l2_before[0]],
             "‖τ̃(t; t⁻)‖ at 1 Hz, l2 then log-det: prediction of samples not seen yet",
         ),
-        _claim(
+        claim(
             "no update needs more than two Newton iterations",
             _NEEDED,
             steps,
@@ -116,9 +118,3 @@ def claims(cells: Mapping[str, Mapping[int, Any]]) -> list[dict[str, Any]]:
             "the first samples of a low rate are far from the prior and take damped steps",
         ),
     ]
-
-
-def _claim(claim: str, paper: Any, ours: Any, holds: Sequence[bool], why: str) -> dict[str, Any]:
-    """One row of the report: reproduced where all of it holds, partly where some does."""
-    verdict = "reproduced" if all(holds) else "partly" if any(holds) else "not reproduced"
-    return {"claim": claim, "paper": paper, "ours": ours, "verdict": verdict, "why": why}

@@ -87,7 +87,7 @@ class ParallelSum:
 
     def reset(self, problem: Problem) -> None:
         """An empty window."""
-        mu = self._rate.a_sample(problem.dt)
+        mu = self.mu = self._rate.a_sample(problem.dt)  # a sample, for a normalised weight
         most = math.floor(_STEP / -math.log(mu)) if mu < 1.0 else 1
         self._every = self.every or min(max(1, most), _MOST)
         self._mu = mu**self._every

@@ -1,0 +1,83 @@
+"""The random bodies of Rucker 2022: right rows, possible answers, one optimum."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from testbed.inertia import is_consistent
+from testbed.regressors import wrench_regressor
+from testbed.reproduce import rucker, rucker_bodies
+from testbed.reproduce.cho_leg import record
+from testbed.reproduce.rucker_bodies import integrate, make_bodies, wrench
+
+
+def test_the_bodies_move_as_newton_and_euler_say():
+    """Exact velocities satisfy eq. 13 up to what its midpoint rule leaves, of second order."""
+    phi = make_bodies(5, 0).phi
+    assert np.all(is_consistent(phi))
+    fine = integrate(phi)
+    assert fine.shape == (rucker_bodies.SAMPLES + 1, 5, 6)
+    A, b = rows_without_noise(phi)
+    coarse = np.abs(np.einsum("nij,nj->ni", A, phi) - b).max()
+    assert coarse < 0.05 * np.abs(b).max()  # second order in the sampling time
+
+
+def rows_without_noise(phi):
+    """The rows of eq. 13 from exact velocities."""
+    x = integrate(phi)
+    rate, middle = (x[1:] - x[:-1]) / 0.1, 0.5 * (x[1:] + x[:-1])
+    v, w = middle[..., :3], middle[..., 3:]
+    A = wrench_regressor(rate[..., :3] + np.cross(w, v), rate[..., 3:], w)
+    b = np.array([wrench((i + 0.5) * 0.1) for i in range(len(rate))])
+    return A.transpose(1, 0, 2, 3).reshape(len(phi), -1, 10), np.tile(b.ravel(), (len(phi), 1))
+
+
+def test_exact_velocities_give_back_the_bodies():
+    phi = make_bodies(20, 1).phi
+    for body, A, b in zip(phi, *rows_without_noise(phi), strict=True):
+        found = np.linalg.lstsq(A, b)[0]
+        assert abs(found[0] / body[0] - 1) < 0.05  # what the midpoint rule leaves
+
+
+@pytest.mark.parametrize("name", rucker.MAPS)
+def test_every_map_gives_possible_bodies_and_the_same_objective(name):
+    bodies = make_bodies(40, 2)
+    linear = rucker.least_squares(bodies)
+    assert linear["nonphysical"] > 0  # else there is nothing to show
+    assert linear["interval"][0] < linear["share"] < linear["interval"][1]
+    found = rucker.parameterised(bodies, name)
+    assert found["consistent"] == 40
+    assert sum(found["histogram"].values()) + found["ended_convex"] == 40
+    other = rucker.parameterised(bodies, "log_cholesky_nls")
+    np.testing.assert_allclose(found["objective"], other["objective"], rtol=1e-6)
+
+
+def test_random_starts_reach_one_optimum():
+    leg = rucker.random_starts(record(1.0).at(100), 4, seed=0)
+    assert leg["gap_max"] <= 1e-10
+    assert len(set(leg["evaluations"])) > 1  # they did start elsewhere
+
+
+def test_the_command_prints_one_json_document(capsys, monkeypatch):
+    monkeypatch.setattr(rucker, "make_bodies", lambda n, seed: make_bodies(12, seed))
+    monkeypatch.setattr(rucker, "record", lambda seconds: record(0.5).at(100))
+    assert rucker.main(["--quick", "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["paper"] == "rucker2022"
+    assert {c["verdict"] for c in data["claims"]} <= {"reproduced", "partly", "not reproduced"}
+    assert "random starts" in rucker.show(data)
+
+
+@pytest.mark.slow
+def test_a_thousand_bodies_and_twenty_starts():
+    figures = rucker.reproduce()["figures"]
+    linear = figures["least_squares"]
+    assert linear["interval"][0] < 0.151 < linear["interval"][1]
+    for m in figures["maps"].values():
+        assert m["consistent"] == 1000
+        assert m["excess_max"] <= 1e-6
+    assert figures["leg"]["gap_max"] <= 1e-10
+    assert figures["leg"]["free"] == 20
