@@ -28,7 +28,7 @@ from testbed.harness.validation import validation_rows
 from testbed.reproduce.cho import ALPHA, BETA
 from testbed.reproduce.cho_leg import RESIDUAL
 
-RECOMMENDED = "parallel sum, κ = 2, τ = 0.5 s"
+RECOMMENDED = "parallel sum, κ = 1.5, τ = 0.25 s"
 RULES: Mapping[str, Mapping[str, Any] | None] = {
     "none": None,
     "eq. 28 as printed, μ = 0.97": {"use": "directional", "rate": 0.97},
@@ -36,11 +36,13 @@ RULES: Mapping[str, Mapping[str, Any] | None] = {
     "covariant directional, μ = 0.97": {"use": "directional_covariant", "rate": 0.97},
     "covariant directional, μ = 0.997": {"use": "directional_covariant", "rate": 0.997},
     "exponential, 1 s": {"use": "exponential", "tau": 1.0},
-    RECOMMENDED: {"use": "parallel_sum", "kappa": 2.0, "tau": 0.5},
+    RECOMMENDED: {"use": "parallel_sum", "kappa": 1.5, "tau": 0.25},
+    "parallel sum, κ = 2, τ = 0.5 s": {"use": "parallel_sum", "kappa": 2.0, "tau": 0.5},
     "parallel sum, κ = 10, τ = 0.5 s": {"use": "parallel_sum", "kappa": 10.0, "tau": 0.5},
 }
 _FOLLOWED = 0.3  # of the jump
-_BEFORE, _LATE = 1.0, 8.0  # s: the level before the change is of the last one, the late of the rest
+_HELD = 0.5  # s that the error must stay below it
+_BEFORE, _SETTLED = 1.0, 4.0  # s before the change, and after it, that count as settled
 
 Say = Callable[[str], None]
 
@@ -52,21 +54,22 @@ class Course:
     Args:
         before: Median over the last second before the change.
         jump: Right after it.
-        followed: Seconds until the error is below 30 % of the jump for good, None if never.
-        late: Median from 8 s after the change to the end of the rich motion.
+        followed: Seconds until the error is below 30 % of the jump and stays there for half a
+            second, None if never.
+        rich: Worst from 4 s after the change to the end of the rich motion.
         poor: Worst in the minute of small motion.
     """
 
     before: float
     jump: float
     followed: float | None
-    late: float
+    rich: float
     poor: float
 
     @property
     def kept(self) -> float:
-        """The worst of the poor minute over the level before it."""
-        return self.poor / self.late
+        """The worst of the poor minute over the worst before it."""
+        return self.poor / self.rich
 
 
 def courses(
@@ -124,13 +127,14 @@ def course(t: Array, e: Array, at: float, rich: float) -> Course:
     """Read the figures off an error e (n,) over time t (n,)."""
     first = int(np.searchsorted(t, at, side="right")) + 1  # the sample that first shows the change
     jump = float(e[first])
-    above = np.flatnonzero((t >= t[first]) & (t < rich) & (e > _FOLLOWED * jump))
-    last = float(t[above[-1]]) if above.size else at
+    held = round(_HELD / float(t[1] - t[0]))
+    below = np.convolve(e[first:] < _FOLLOWED * jump, np.ones(held), "valid") == held
+    when = t[first:][np.flatnonzero(below)[:1]]
     return Course(
         before=float(np.median(e[(t > at - _BEFORE) & (t <= at)])),
         jump=jump,
-        followed=last - at if last < rich - 0.1 else None,
-        late=float(np.median(e[(t > at + _LATE) & (t < rich)])),
+        followed=float(when[0]) - at if when.size and when[0] < rich else None,
+        rich=float(np.max(e[(t > at + _SETTLED) & (t < rich)])),
         poor=float(np.max(e[t >= rich])),
     )
 
@@ -149,17 +153,17 @@ def show(found: Mapping[str, Sequence[Course]]) -> str:
     """A row a rule: medians over the seeds."""
     lines = [
         "validation RMS in N·m, medians over the seeds",
-        f"{'rule':34}{'before':>8}{'to 30 %':>10}{'late':>8}{'poor':>8}{'poor/late':>11}",
+        f"{'rule':34}{'before':>8}{'to 30 %':>10}{'rich':>8}{'poor':>8}{'poor/rich':>11}",
     ]
     for name, runs in found.items():
         times = [np.inf if one.followed is None else one.followed for one in runs]
         middle = float(np.median(times))
         took = "never" if np.isinf(middle) else f"{middle:.2f} s"
-        before, late, poor, kept = (
+        before, rich, poor, kept = (
             float(np.median([getattr(one, key) for one in runs]))
-            for key in ("before", "late", "poor", "kept")
+            for key in ("before", "rich", "poor", "kept")
         )
-        lines.append(f"{name:34}{before:8.3f}{took:>10}{late:8.3f}{poor:8.3f}{kept:11.2f}")
+        lines.append(f"{name:34}{before:8.3f}{took:>10}{rich:8.3f}{poor:8.3f}{kept:11.2f}")
     return "\n".join(lines)
 
 

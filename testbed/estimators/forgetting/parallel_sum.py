@@ -56,12 +56,12 @@ class ParallelSum:
     """Forgets what the last seconds can replace, by a parallel sum: alert and free of windup.
 
     With steady excitation Ω settles at κ/(κ − 1) S, so that a change is followed with the time
-    constant τ κ/(κ − 1). A direction that goes quiet keeps at least e^(−κ) of its information.
+    constant τ κ/(κ − 1). A direction that goes quiet then keeps e^(1 − κ) of its information, and
+    never less than e^(−κ).
 
     Args:
         kappa: κ > 1: how many times what came in is given up at most.
-        tau: Time constant of the window S in seconds; 0.5 where no rate is given either. It should
-            span the motion's slowest period.
+        tau: Time constant of the window S in seconds; 0.25 where no rate is given either.
         rate: μ in (0, 1] a sample instead of a tau.
         every: How many samples to take as one, with the same time constant: the work is done once
             for all of them. None takes as many as fit into a fiftieth of the window.
@@ -69,7 +69,7 @@ class ParallelSum:
 
     def __init__(
         self,
-        kappa: float = 2.0,
+        kappa: float = 1.5,
         tau: float | None = None,
         rate: float | None = None,
         every: int | None = None,
@@ -81,7 +81,7 @@ class ParallelSum:
             )
         if every is not None and not 1 <= every <= 10_000:
             raise BadInput(f"forgetting.every must be 1 … 10000 samples, got {every}")
-        self._rate = Rate("parallel_sum", rate, tau, usual_tau=0.5)
+        self._rate = Rate("parallel_sum", rate, tau, usual_tau=0.25)
         self.kappa, self.every = kappa, every
         self.rate, self.tau = self._rate.rate, self._rate.tau
 
