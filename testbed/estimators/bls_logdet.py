@@ -24,12 +24,11 @@ from testbed.core.registry import estimator
 from testbed.core.signals import Array
 from testbed.core.types import Equation, Estimate, Problem
 from testbed.estimators.forgetting import NoForgetting
-from testbed.estimators.logdet import LogDet, prior_strength
+from testbed.estimators.logdet import LogDet, cone_margin, prior_strength
 from testbed.estimators.logdet_cvxpy import SOLVERS, minimise_by_cvxpy
 from testbed.estimators.logdet_interior import minimise_from_prior
 from testbed.estimators.logdet_newton import CONVERGED
 from testbed.estimators.weights import make_weight
-from testbed.inertia import consistency_margin
 
 _SURE = 1e-14  # λ² at which an answer is right to 1e-7, whatever its solver thinks of it
 
@@ -119,7 +118,7 @@ class BLSLogDet:
         self._solved = self.information.copy()
         self.theta = self.regulariser.lift(theta)
         bodies = self.theta[: self.regulariser.inertial].reshape(-1, 10)
-        info["margin"] = float(np.min(consistency_margin(bodies), initial=math.inf))
+        info["margin"] = cone_margin(bodies)
         return Estimate(self.theta, self.covariance, info)
 
     def _by_newton(self, info: dict[str, Any]) -> Array:

@@ -10,6 +10,8 @@ and ∇²D = 1, so no body, however flat, makes the Newton equations ill-conditi
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from testbed.core.errors import BadInput
@@ -81,10 +83,8 @@ class LogDet:
         return np.asarray(bodies, dtype=float).ravel()
 
     def margin(self) -> float:
-        """Least Cholesky pivot of any pseudo-inertia over its diagonal entry: 0 is the edge."""
-        L = self.C @ self.C.transpose(0, 2, 1)
-        pivots = np.einsum("bii->bi", self.C) ** 2 / np.einsum("bii->bi", L)
-        return float(pivots.min(initial=1.0))
+        """How far from the edge the bodies are, see `cone_margin`."""
+        return _margin(self.C)
 
     def lift(self, theta: Array) -> Array:
         """θ, or where a body is flat to the last digits, θ with a trace of the prior body added.
@@ -99,6 +99,25 @@ class LogDet:
         raised = L + _FLAT * size[:, None, None] * np.linalg.inv(self.L0_inverse)
         bodies = np.asarray(from_pseudo_inertia(raised), dtype=float).ravel()
         return np.concatenate([bodies, theta[self.inertial :]])
+
+
+def cone_margin(bodies: Array) -> float:
+    """How far bodies (nb, 10) are from the edge of the cone: 1 … 0, and −1 outside.
+
+    It is the least 1/(Lᵢᵢ (L⁻¹)ᵢᵢ) of any pseudo-inertia L: what is left of a diagonal entry when
+    the other three are known. Unlike the smallest eigenvalue it has no units.
+    """
+    try:
+        return _margin(np.linalg.cholesky(pseudo_inertia(bodies)))
+    except np.linalg.LinAlgError:
+        return -1.0
+
+
+def _margin(C: Any) -> float:
+    """The same from Cholesky factors (nb, 4, 4)."""
+    inverse = np.linalg.inv(C)
+    left = 1.0 / (np.sum(C**2, axis=2) * np.sum(inverse**2, axis=1))  # Lᵢᵢ and (L⁻¹)ᵢᵢ
+    return float(np.min(left, initial=1.0))
 
 
 def prior_strength(problem: Problem) -> float:

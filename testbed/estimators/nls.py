@@ -22,12 +22,12 @@ from testbed.core.parameter_types import is_number
 from testbed.core.signals import Array
 from testbed.core.types import Equation, Estimate, Problem
 from testbed.estimators import square_root
-from testbed.estimators.logdet import LogDet, prior_strength
+from testbed.estimators.logdet import LogDet, cone_margin, prior_strength
 from testbed.estimators.nls_convex import convex_minimum
 from testbed.estimators.nls_coordinates import Chart, Coordinates
 from testbed.estimators.nls_objective import Objective
 from testbed.estimators.nls_trust_region import minimise
-from testbed.inertia import consistency_margin, is_consistent, natural_basis
+from testbed.inertia import is_consistent, natural_basis
 from testbed.inertia.factor import upper_factor
 
 _FLAT = 1e-9  # share of a body's size below which it counts as flat: minima at infinity are
@@ -135,7 +135,7 @@ class NLS:
         return theta, {
             "iterations": iterations,
             "decrement": decrement,
-            "margin": float(np.min(consistency_margin(theta[:n].reshape(-1, 10)), initial=np.inf)),
+            "margin": cone_margin(theta[:n].reshape(-1, 10)),
             "fallback": fallback,
         }
 

@@ -28,6 +28,8 @@ from testbed.core.signals import Array
 from testbed.core.types import Equation, Estimate, Problem
 from testbed.estimators import square_root
 from testbed.estimators.forgetting import make_forgetting
+from testbed.estimators.logdet import cone_margin
+from testbed.estimators.logdet_kernel import invert_bodies
 from testbed.estimators.weights import make_weight
 
 
@@ -68,6 +70,7 @@ class RLSL2:
         self.triangle = np.zeros((p + 1, p + 1))
         self.triangle[range(p), range(p)] = np.sqrt(self.ridge)
         self.triangle[:p, p] = np.sqrt(self.ridge) * self.theta
+        self._inverse = np.empty((len(problem.bodies), 4, 4))  # scratch
         self.data = np.zeros((p, p))  # Ω, kept only for rules that look at it
         self.forgetting.reset(problem)
         self.weight.reset(problem, self.forgetting)
@@ -89,7 +92,14 @@ class RLSL2:
             return Estimate(self.theta, self.covariance, {"skipped": "non-finite data"})
         if theta is not None:
             self.theta = theta
-        return Estimate(self.theta, self.covariance)
+        # One linear step is exact; the margin tells what nothing here takes care of.
+        info = {"iterations": 1, "decrement": 0.0, "margin": self._margin(), "fallback": None}
+        return Estimate(self.theta, self.covariance, info)
+
+    def _margin(self) -> float:
+        if COMPILED:
+            return float(invert_bodies(self.theta, self._inverse))
+        return cone_margin(self.theta[: 10 * len(self._inverse)].reshape(-1, 10))
 
     def _fold(self, rows: Array, mu: float | None) -> Array | None:
         A, b = rows[:, :-1], rows[:, -1]

@@ -186,6 +186,7 @@ class RLSLogDet:
             self.theta = theta
             iterations, decrement, margin = self._out.tolist()
             self._info = {"iterations": int(iterations), "decrement": decrement, "margin": margin}
+            self._info["fallback"] = None
             return
         R = self.regulariser
         if not self._flat:

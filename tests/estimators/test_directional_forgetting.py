@@ -36,7 +36,7 @@ def test_what_is_given_up_lies_between_nothing_and_the_share(rule, seed, rank, k
         return
     size = np.abs(information).max()
     assert np.linalg.eigvalsh(G)[0] >= -1e-9 * size
-    assert np.linalg.eigvalsh(0.1 * information - G)[0] >= -1e-9 * size
+    assert np.linalg.eigvalsh(0.1 * information - G)[0] >= -1e-7 * size  # of what rounding leaves
 
 
 def test_as_printed_it_is_eq_28():

@@ -10,6 +10,7 @@ import pytest
 from testbed import Equation, make_estimator
 from testbed.core.jit import COMPILED
 from testbed.estimators import rls_logdet
+from testbed.inertia import pseudo_inertia
 from tests.estimators.leg_rows import BETA, batch, problem, stream, swing
 
 WAYS = {
@@ -95,3 +96,45 @@ def test_the_recursion_is_at_the_minimum_after_every_step(monkeypatch):
             part = type(leg)(leg.A[:k], leg.b[:k], leg.q[:k], leg.prior, leg.rig)
             want = batch(part, alpha=0.1, weight=1.0 / leg.b.size).theta
             assert apart(answers[k - 1].theta, want) <= 1e-7
+
+
+@pytest.mark.parametrize(
+    "name", ["rls_l2", "rls_logdet", "bls_logdet", "log_cholesky_nls", "exponential_nls"]
+)
+def test_every_estimator_tells_how_it_went(name):
+    """Steps, what is left, how far from the edge, and whether it had to go another way."""
+    leg = swing(4.0).at(100)
+    est = make_estimator(name)
+    est.reset(problem(leg))
+    for eq in stream(leg):
+        estimate = est.update(eq=eq)
+    estimate = est.solve() if hasattr(est, "solve") else estimate
+    info = estimate.info
+    assert info["iterations"] >= 1
+    assert 0.0 <= info["decrement"] < 1e-4  # λ² before the last step
+    assert info["fallback"] is None
+    L = pseudo_inertia(estimate.theta[:60].reshape(6, 10))
+    if np.linalg.eigvalsh(L).min() > 0:
+        left = 1.0 / (np.einsum("bii->bi", L) * np.einsum("bii->bi", np.linalg.inv(L)))
+        assert info["margin"] == pytest.approx(left.min(), rel=1e-6)
+    else:
+        assert info["margin"] == -1.0
+    assert name == "rls_l2" or info["margin"] > 0
+
+
+def test_adaptive_strength_keeps_the_share_of_the_prior():
+    """αₖ = α_sf tr(Ω [∇²R]⁻¹): doubling all data doubles α, so the minimum stays (III-C)."""
+    leg = swing(4.0).at(100)
+    answers = []
+    for repeat in (1, 2):
+        est = make_estimator("rls_logdet", adaptive=1e-3, beta=1.0)
+        est.reset(problem(leg))
+        for A, b in zip(leg.A, leg.b, strict=True):
+            est.update(eq=Equation(0.0, np.tile(A, (repeat, 1)), np.tile(b, repeat)))
+        answers.append(est.theta)
+    assert apart(*answers) < 1e-3
+    fixed = make_estimator("rls_logdet", alpha=1.0, beta=1.0)
+    fixed.reset(problem(leg))
+    for eq in stream(leg):
+        fixed.update(eq=eq)
+    assert apart(fixed.theta, answers[0]) > 1e-2

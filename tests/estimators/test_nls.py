@@ -138,9 +138,9 @@ def test_answers_are_possible_whatever_the_data_say(name, gamma, seed):
     answer = est.solve()
     assert count_inconsistent(answer.theta, 1) == 0
     assert np.linalg.eigvalsh(pseudo_inertia(answer.theta))[0] > 0
-    assert answer.info["margin"] == pytest.approx(
-        np.linalg.eigvalsh(pseudo_inertia(answer.theta))[0], rel=1e-6
-    )
+    L = pseudo_inertia(answer.theta[:10])
+    left = 1.0 / (np.diag(L) * np.diag(np.linalg.inv(L)))
+    assert answer.info["margin"] == pytest.approx(left.min(), rel=1e-3)
 
 
 @every_map
