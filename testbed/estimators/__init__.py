@@ -1,12 +1,16 @@
 """Estimators: one algorithm a file. None of them ever sees the truth."""
 
 from testbed.estimators.bls_logdet import BLSLogDet
+from testbed.estimators.qr_ls import QRLS
+from testbed.estimators.qr_sdp import QRSDP
 from testbed.estimators.rls import RLS
 from testbed.estimators.rls_l2 import RLSL2
 from testbed.estimators.rls_logdet import RLSLogDet
 from testbed.estimators.wrap import wrap
 
 __all__ = [
+    "QRLS",
+    "QRSDP",
     "RLS",
     "RLSL2",
     "BLSLogDet",

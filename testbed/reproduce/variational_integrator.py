@@ -9,6 +9,8 @@ them. Each step solves six equations for Φ_k, Ψ_k by Newton's method.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from testbed.core.signals import Array
@@ -29,7 +31,7 @@ def discrete_momentum(body: Body, phi: Array, psi: Array, side: int) -> Array:
     sigma = -(phi @ psi) / s
     mu, nu = np.split(body.M @ np.concatenate([phi, psi]), 2)
 
-    def times(scalar: float, vector: Array, y: Array) -> Array:
+    def times(scalar: Any, vector: Array, y: Array) -> Array:
         return np.asarray(scalar * y + side * np.cross(vector, y))
 
     return np.concatenate([times(s, phi, mu) + times(sigma, psi, nu), times(s, phi, nu)])
