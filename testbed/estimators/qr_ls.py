@@ -65,8 +65,7 @@ class QRLS:
         T[-p - 1 : -1, -p - 1 : -1] = R
         T[-p - 1 : -1, -1] = R @ self.theta[self._order]
         if augment is not None:
-            std = augment(problem)[self._order]
-            T[range(p), range(p)] = 1.0 / std
+            T[range(p), range(p)] = self._stiffness = 1.0 / augment(problem)[self._order]
         self._free = np.append(np.zeros(self._slopes), self.theta[self._order])  # (n,) minimum
         self._t: float | None = None
         self._info: dict[str, Any] = {}
@@ -113,6 +112,7 @@ class QRLS:
             return True
         if self._slopes:
             self._advance(t)
+            rows = np.vstack([rows, self._renewed(factor)])
         self.triangle = square_root.absorb(self.triangle, rows)
         x = square_root.solve(self.triangle)
         if x is not None:
@@ -157,6 +157,13 @@ class QRLS:
             p, T = self._slopes, self.triangle
             T[:, :p] -= dt * T[:, p : 2 * p]
             self.triangle = square_root.absorb(np.zeros_like(T), T)
+
+    def _renewed(self, factor: float | None) -> Array:
+        """What forgetting took of the slopes' prior, as rows (p, n + 1): slopes stay moderate."""
+        rows = np.zeros((self._slopes, len(self.triangle)))
+        index = range(self._slopes)
+        rows[index, index] = math.sqrt(1.0 - (1.0 if factor is None else factor)) * self._stiffness
+        return rows
 
     def covariance(self) -> Array:
         """Of the level (p, p), worked out only when somebody asks."""

@@ -56,7 +56,7 @@ def noticed(rule: ForgettingRule) -> dict[str, Any]:
     if getattr(rule, "changed", False):
         info["change"] = True
     if getattr(rule, "reject", False):
-        info["skipped"] = "rows that nothing explains"
+        info["skipped"] = "rows that the forgetting rule leaves out"
     return info
 
 
