@@ -6,6 +6,7 @@ from testbed.estimators.qr_sdp import QRSDP
 from testbed.estimators.rls import RLS
 from testbed.estimators.rls_l2 import RLSL2
 from testbed.estimators.rls_logdet import RLSLogDet
+from testbed.estimators.sdp_batch import SDPBatch
 from testbed.estimators.wrap import wrap
 
 __all__ = [
@@ -15,5 +16,6 @@ __all__ = [
     "RLSL2",
     "BLSLogDet",
     "RLSLogDet",
+    "SDPBatch",
     "wrap",
 ]

@@ -118,7 +118,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=20)
     seeds = range(parser.parse_args().seeds)
-    targets = {
+    targets: dict[str, tuple[Callable[[Array], Any], float, str, str]] = {
         "burn": (np.median, 0.002, "burn 5 → 4 kg in 40 s: mass rms, median", "%"),
         "grasp": (np.median, 1.0, "grasp: mass within 2 %, median", "s"),
         "coast": (np.max, 0.001, "60 s of coasting: drift of the mass, worst", "%"),
