@@ -309,14 +309,20 @@ def interior_point(T, x, z, out):
     _start(T, x, z, X, V)
     stalled = 0
     for iteration in range(1, MOST + 1):
-        gap = certified_gap(T, x, z)
         size = 1.0 + (x[0] + x[1] + x[2] + x[3]) * (z[0] + z[1] + z[2] + z[3])
+        gap = 0.0
+        for i in range(10):
+            gap += z[i] * x[i]
+        if gap < 1e-7 * size or iteration > MOST // 2:  # else far from the end
+            gap = certified_gap(T, x, z)
+        else:
+            gap = np.inf
         out[0] = iteration - 1
         if gap < best:
             stalled = 0 if gap < 0.5 * best else stalled + 1
             best, out[1], out[2] = gap, gap, size
             best_x[:], best_z[:] = x, z
-        else:
+        elif gap < np.inf:
             stalled += 1
         if not gap > GOAL * size or stalled >= (4 if best < 1e-8 * out[2] else 20):
             break

@@ -73,7 +73,11 @@ def solve_cone(T: Array, basis: Array, compiled: bool = COMPILED) -> Solution:
         Q = _triangle(np.column_stack([rows, np.append(t, np.zeros(10))]))
         if not np.all(np.isfinite(Q)) or np.any(np.diag(Q)[:10] == 0.0):
             continue
-        x, z, iterations, gap, status = _interior_point(Q[:10, :10], Q[:10, 10])
+        try:
+            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+                x, z, iterations, gap, status = _interior_point(Q[:10, :10], Q[:10, 10])
+        except np.linalg.LinAlgError:  # not finite on the way
+            continue
         if status == SOLVED:
             break
     phi = basis @ x

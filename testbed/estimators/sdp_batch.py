@@ -30,6 +30,7 @@ from testbed.estimators.forgetting import NoForgetting
 from testbed.estimators.logdet import prior_strength
 from testbed.estimators.weights import make_weight
 from testbed.inertia import consistency_margin, is_consistent, natural_basis, pseudo_inertia
+from testbed.inertia.rotations import skew
 from testbed.inertia.symmetric import SYMMETRIC_BASIS, from_coordinates, to_coordinates
 
 PRIORS = ("pullback", "l2", "logdet", "none")
@@ -238,7 +239,7 @@ def ellipsoid_matrix(table: Any, name: str) -> Array:
     if not np.all(axes > 0.0) or not np.linalg.norm(q) > 0.0:
         raise BadInput(f"{name}.semi_axes must be positive and its quaternion not zero")
     w, u = q[0] / np.linalg.norm(q), q[1:] / np.linalg.norm(q)
-    S = np.cross(np.eye(3), -u)  # S y = u×y
+    S = skew(u)
     turn = np.eye(3) + 2.0 * (w * S + S @ S)
     A = (turn / axes**2) @ turn.T
     Q = np.zeros((4, 4))
