@@ -20,6 +20,7 @@ from testbed import Equation, Problem, make_estimator, make_plant
 from testbed.core.jit import COMPILED
 from testbed.core.seeding import Streams
 from testbed.estimators import qr_sdp
+from testbed.estimators.cone_kernel import constrained
 from testbed.estimators.cone_numpy import solve_cone
 from testbed.estimators.cone_reference import solve_by
 from testbed.harness.ports import make_regressor
@@ -100,7 +101,11 @@ def kernel_steps() -> tuple[Callable[[], object], int, int]:
 def main() -> int:
     """Time all of it; bounds that are broken give exit code 1."""
     triangles, basis = hard_triangles(50)
-    hard = cycle(lambda T: solve_cone(T, basis), triangles)
+    if COMPILED:
+        phi, multiplier, out = np.empty(10), np.empty(10), np.zeros(3)
+        hard = cycle(lambda T: constrained(T, basis, phi, multiplier, out), triangles)
+    else:
+        hard = cycle(lambda T: solve_cone(T, basis), triangles)
     naive = cycle(lambda T: solve_by("cvxpy", T, basis), triangles)
     rows: dict[str, tuple[float, float, float, str, float | None]] = {}
     times, us, own = ratio(naive, hard, len(triangles), repeats=3)

@@ -65,7 +65,8 @@ class WindowRegressor(ABC):
     def reset(self) -> None:
         """An empty window."""
         self._flats: deque[Array] = deque(maxlen=self.span)
-        self._times: deque[float] = deque(maxlen=self.span)
+        self._last: float | None = None  # time of the last sample
+        self._step, self._even = 0.0, 0  # time between samples, and how often it was the same
         self._segment: int | None = None
         self._sum, self._count = np.zeros(6), 0
 
@@ -101,18 +102,18 @@ class WindowRegressor(ABC):
             flat[self._at["wrench"]] = self._sum / self._count
         self._sum, self._count = np.zeros(6), 0
         self._flats.append(flat)
-        self._times.append(t)
-        if len(self._times) < self.span or not self._even():
+        self._count_even(t)
+        if self._even < self.span - 1:
             return None
-        h = (t - self._times[0]) / self.steps
-        A = self.one(h)
-        b = self.targets(np.array(self._flats)[None], h)[0]
+        h = self._step * self.stride
+        A, b = self.one(h)
         column_cov = self._column_cov(h) if self.with_column_cov else None
         return Equation(t, A, b, self.cov, column_cov, segment, self.whitener)
 
-    def one(self, h: float) -> Array:
-        """A (6, 10) of the present window."""
-        return self.rows(np.array(self._flats)[None], h)[0]
+    def one(self, h: float) -> tuple[Array, Array]:
+        """A (6, 10) and b (6,) of the present window."""
+        window = np.array(self._flats)[None]
+        return self.rows(window, h)[0], self.targets(window, h)[0]
 
     def batch(self, flat: Array, h: float | None = None) -> tuple[Array, Array]:
         """A (m, 6, 10) and b (m, 6) of n consecutive samples (n, size); m = n + 1 − span."""
@@ -121,9 +122,15 @@ class WindowRegressor(ABC):
         h = self.h if h is None else h
         return self.rows(windows, h), self.targets(windows, h)
 
-    def _even(self) -> bool:
-        step = np.diff(self._times)
-        return bool(np.ptp(step) <= _SPACING * step[0] and step[0] > 0.0)
+    def _count_even(self, t: float) -> None:
+        """How many intervals up to this sample are alike."""
+        if self._last is not None:
+            step = t - self._last
+            alike = abs(step - self._step) <= _SPACING * self._step and step > 0.0
+            self._even = self._even + 1 if alike else int(step > 0.0)
+            if not alike:
+                self._step = step
+        self._last = t
 
     def _motion_noise(self, rig: Rig, group: str) -> Array:
         """Covariance (6, 6) that the noise of poses and velocities adds to the rows.

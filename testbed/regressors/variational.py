@@ -142,13 +142,13 @@ class Variational(WindowRegressor):
         l, q = (self.channel(windows, c, nodes) for c in self.channels)
         return variational_rows(dq.from_pose(l, q), h)
 
-    def one(self, h: float) -> Array:
-        """A (6, 10) of the present window, compiled where possible."""
+    def one(self, h: float) -> tuple[Array, Array]:
+        """A (6, 10) and b (6,) of the present window, compiled where possible."""
         if not COMPILED or self._pose is None:
             return super().one(h)
-        A, s, at = np.zeros((6, 10)), self.stride, self._pose
-        fill_variational(self._flats[0][at], self._flats[s][at], self._flats[2 * s][at], h, A)
-        return A
+        A, s, at, flats = np.zeros((6, 10)), self.stride, self._pose, self._flats
+        fill_variational(flats[0][at], flats[s][at], flats[2 * s][at], h, A)
+        return A, self.weights @ np.array(flats)[:, self._at["wrench"]]
 
 
 def hat_weights(stride: int, force: str) -> Array:

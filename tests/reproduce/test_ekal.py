@@ -1,0 +1,69 @@
+"""What is reproduced of Ekal & Ventura 2020: the table, the figures, and tracking over many seeds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from testbed.core.jit import COMPILED
+from testbed.reproduce import ekal_comparison, ekal_figures, ekal_tracking
+
+
+def test_the_integrators_keep_what_the_figures_show():
+    found = ekal_figures.curves(seconds=20.0)
+    worst = {name: {k: v.max() for k, v in curve.items()} for name, curve in found.items()}
+    assert worst["variational"]["momentum"] < 1e-13 < worst["rk4"]["momentum"]
+    assert worst["variational"]["energy"] < 1e-5 < 1e-2 < worst["fd"]["energy"]
+    assert worst["variational"]["attitude"] < 0.05 * worst["fd"]["attitude"]
+    assert worst["variational"]["position"] < 0.05 * worst["fd"]["position"]
+
+
+def test_the_figures_are_drawn(tmp_path, monkeypatch):
+    pillow = pytest.importorskip("PIL.Image")
+    short = ekal_figures.curves(seconds=2.0)
+    monkeypatch.setattr(ekal_figures, "curves", lambda: short)
+    with pillow.open(ekal_figures.draw(tmp_path)) as picture:
+        assert picture.size == (1100, 715)
+        assert len(set(picture.convert("RGB").resize((110, 72)).getdata())) > 50
+
+
+def test_noiseless_figures_tell_what_the_notes_of_the_comparison_say(monkeypatch):
+    only = {"main, noiseless": ekal_comparison.CASES["main, noiseless"]}
+    monkeypatch.setattr(ekal_comparison, "CASES", only)
+    row = ekal_comparison.table(1)["main, noiseless"]
+    node, midpoint = row["DQVI, force at node"], row["FD midpoint"]
+    assert np.all(node > 1.0)  # better than forward differences in everything,
+    assert node[1] > 10.0 > node[2]  # by ten times in the centre of mass and not in the mass,
+    np.testing.assert_allclose(node, midpoint, rtol=0.5)  # and no better than midpoint differences
+    assert np.all(row["DQVI, force (1,10,1)/12"] > 10.0)
+    assert np.all(row["Simpson momentum"] > 1000.0)
+
+
+@pytest.mark.slow
+def test_with_the_papers_noise_ten_times_holds_for_no_body_as_a_whole():
+    found = ekal_comparison.table(5)
+    for case in ("main, noisy", "table1_1, noisy", "table1_2, noisy", "table1_3, noisy"):
+        node = found[case]["DQVI, force at node"]
+        assert np.all(node > 0.8)
+        assert np.min(node) < 10.0
+    assert np.max(found["main, noisy"]["DQVI, force at node"]) > 10.0
+
+
+CASES = [("burn", np.median, 0.002), ("grasp", np.median, 1.0), ("coast", np.max, 0.001)]
+
+
+@pytest.mark.parametrize(("case", "reduce", "bound"), CASES)
+def test_tracking_on_two_seeds(case, reduce, bound):
+    found = ekal_tracking.study(case, range(100, 102))
+    assert reduce(found["tracking"]) <= bound
+    assert reduce(found["exponential"]) > bound
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not COMPILED, reason="takes long without numba")
+@pytest.mark.parametrize(("case", "reduce", "bound"), CASES)
+def test_tracking_over_twenty_seeds(case, reduce, bound):
+    """One setting an estimator; times of change, bodies, priors, motions and noise drawn anew."""
+    found = ekal_tracking.study(case, range(20))
+    assert reduce(found["tracking"]) <= bound
+    assert reduce(found["exponential"]) > bound
