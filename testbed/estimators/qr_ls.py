@@ -59,6 +59,8 @@ class QRLS:
         R = np.asarray(np.linalg.qr(W[:, self._order], mode="r"))
         self.theta = problem.prior.copy()  # (p,), what is returned
         augment = getattr(self.forgetting, "augment", None)
+        if augment is not None and self.forgetting.factor() is None:
+            raise BadInput("a forgetting rule that carries slopes must forget all alike")
         self._slopes = p if augment is not None else 0
         n = p + self._slopes
         self.triangle = T = np.zeros((n + 1, n + 1))

@@ -21,7 +21,7 @@ from testbed.core.signals import Array
 from testbed.core.types import Problem
 from testbed.estimators import cone_kernel
 from testbed.estimators.cone_kernel import FAILED, INSIDE, SOLVED
-from testbed.estimators.cone_numpy import Solution, solve_cone
+from testbed.estimators.cone_numpy import solve_cone
 from testbed.estimators.cone_reference import SOLVERS, solve_by
 from testbed.estimators.qr_ls import QRLS
 from testbed.estimators.square_root import _NO_WEIGHT, _fold, check_whitener
@@ -114,7 +114,7 @@ class QRSDP(QRLS):
             self.theta = self._in_order(x)
         elif status == SOLVED or status == FAILED:
             self._free = free
-            self._take(x, Solution(x[-10:], x, int(out[0]), float(out[1]), status == SOLVED))
+            self._take(x, status == SOLVED, int(out[0]), float(out[1]))
         return status != _SKIPPED
 
     def _settle(self, x: Array) -> None:
@@ -134,16 +134,16 @@ class QRSDP(QRLS):
             rest = np.linalg.solve(others[:, : len(others)], right)
         else:
             rest = x[:-10]
-        self._take(np.append(rest, found.phi), found)
+        self._take(np.append(rest, found.phi), found.good, found.iterations, found.gap)
 
-    def _take(self, x: Array, found: Solution) -> None:
-        """Keep a verified solution; count one that is not."""
+    def _take(self, x: Array, good: bool, iterations: int, gap: float) -> None:
+        """Keep a verified solution x (n,); count one that is not."""
         self.solves += 1
-        if not found.good:
+        if not good:
             self.failures += 1
             self._info["fallback"] = f"{self.solver} solver: no verified solution"
             return
         self.theta = self._in_order(x[self._slopes :])
-        self._info["iterations"], self._info["gap"] = found.iterations, found.gap
+        self._info["iterations"], self._info["gap"] = iterations, gap
         if self._slopes:
             self._info["slope"] = self._in_order(x[: self._slopes])

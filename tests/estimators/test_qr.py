@@ -12,6 +12,7 @@ import testbed
 from testbed import BadInput, Equation, Problem, make_estimator
 from testbed.core.jit import COMPILED
 from testbed.estimators import qr_ls, qr_sdp, square_root
+from testbed.estimators.cone_numpy import Solution
 from testbed.inertia import is_consistent
 from tests.estimators.cones import BASIS, MAIN, objective
 from tests.estimators.equations import batch, feed, spd, stream
@@ -118,7 +119,7 @@ def test_a_solver_that_fails_keeps_the_last_good_estimate_and_is_counted(monkeyp
     rng = np.random.default_rng(4)
     est = make_estimator("qr_sdp", solver="clarabel")
     est.reset(Problem(prior=MAIN))
-    nothing = qr_sdp.Solution(np.full(10, np.nan), np.zeros(10), 0, np.inf, False)
+    nothing = Solution(np.full(10, np.nan), np.zeros(10), 0, np.inf, False)
     monkeypatch.setattr(qr_sdp, "solve_by", lambda *args, **more: nothing)
     for eq in body_stream(rng, n=30):
         before = est.theta.copy()

