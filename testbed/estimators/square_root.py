@@ -16,7 +16,7 @@ from testbed.core.jit import COMPILED, kernel
 from testbed.core.signals import Array
 
 _NO_WEIGHT = np.zeros((0, 0))
-_NOTHING = 1e-280  # squared: what rounding leaves of dependent rows shrinks by 1e-16 a column
+_DUST = 1e-280  # a square so small that its reciprocal would overflow: rounding of rounding
 
 
 @kernel
@@ -27,7 +27,7 @@ def _absorb(T, rows):  # type: ignore[no-untyped-def]
         below = 0.0
         for i in range(k):
             below += rows[i, j] * rows[i, j]
-        if below < _NOTHING:
+        if below < _DUST:
             continue
         norm = math.sqrt(T[j, j] * T[j, j] + below)
         new = -norm if T[j, j] > 0.0 else norm

@@ -1,1 +1,1 @@
-"""Papers taken at their word: each module runs one with `python -m testbed.reproduce.NAME`."""
+"""Papers again: their experiments on our plants, figure beside figure."""
