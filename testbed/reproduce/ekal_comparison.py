@@ -65,9 +65,7 @@ def flights(phi: Array, noisy: bool, speed: float, seeds: int) -> tuple[State, A
     def wrench(t: float) -> Array:
         return np.asarray(amplitude * np.sin(2 * np.pi * CYCLES * speed * t + phase))
 
-    states = integrate(
-        Body(phi), at_rest(seeds), wrench, H, n, substeps=4, kick=lambda k: kicks[k]
-    )
+    states = integrate(Body(phi), at_rest(seeds), wrench, H, n, substeps=4, kick=lambda k: kicks[k])
     clean = np.array([wrench(k * H) for k in range(n + 1)])[:, None]
     noise = FORCE_DENSITY / np.sqrt(H) * rng.normal(size=(n + 1, seeds, 6)) * noisy
     return states, clean + noise
