@@ -42,10 +42,12 @@ def test_noiseless_figures_tell_what_the_notes_of_the_comparison_say(monkeypatch
 
 @pytest.mark.slow
 def test_with_the_papers_noise_ten_times_holds_for_no_body_as_a_whole():
-    found = ekal_comparison.table(5)
+    """Inertia and centre are better than with forward differences; the mass is about the same."""
+    found = ekal_comparison.table(20)
     for case in ("main, noisy", "table1_1, noisy", "table1_2, noisy", "table1_3, noisy"):
         node = found[case]["DQVI, force at node"]
-        assert np.all(node > 0.8)
+        assert np.all(node[:2] > 1.0)
+        assert 0.7 < node[2] < 2.0
         assert np.min(node) < 10.0
     assert np.max(found["main, noisy"]["DQVI, force at node"]) > 10.0
 
