@@ -2,13 +2,18 @@
 
 from testbed.estimators.bls_logdet import BLSLogDet
 from testbed.estimators.log_cholesky_nls import LogCholeskyNLS
+from testbed.estimators.qr_ls import QRLS
+from testbed.estimators.qr_sdp import QRSDP
 from testbed.estimators.reference_nls import EigenvalueNLS, ExponentialNLS
 from testbed.estimators.rls import RLS
 from testbed.estimators.rls_l2 import RLSL2
 from testbed.estimators.rls_logdet import RLSLogDet
+from testbed.estimators.sdp_batch import SDPBatch
 from testbed.estimators.wrap import wrap
 
 __all__ = [
+    "QRLS",
+    "QRSDP",
     "RLS",
     "RLSL2",
     "BLSLogDet",
@@ -16,5 +21,6 @@ __all__ = [
     "ExponentialNLS",
     "LogCholeskyNLS",
     "RLSLogDet",
+    "SDPBatch",
     "wrap",
 ]

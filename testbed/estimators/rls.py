@@ -24,7 +24,7 @@ from testbed.core.registry import estimator
 from testbed.core.signals import Array
 from testbed.core.types import Equation, Estimate, Problem, whitener
 from testbed.estimators import square_root
-from testbed.estimators.forgetting import make_forgetting
+from testbed.estimators.forgetting import make_forgetting, noticed
 
 
 @estimator("rls", claims={"batch_exact"})
@@ -77,19 +77,22 @@ class RLS:
         # One dot product tells whether anything is not finite, at a fraction of isfinite's cost.
         if not math.isfinite(np.vdot(rows, rows)):
             return Estimate(self.theta, self.covariance, {"skipped": "non-finite data"})
-        self._forget(A, b, factor)
+        info = self._forget(A, b, factor)
+        if "skipped" in info:
+            return Estimate(self.theta, self.covariance, info)
         self.triangle = square_root.absorb(self.triangle, rows)
         theta = square_root.solve(self.triangle)
         if theta is not None:
             self.theta = theta
-        return Estimate(self.theta, self.covariance)
+        return Estimate(self.theta, self.covariance, info)
 
-    def _forget(self, A: Array, b: Array, factor: float | None) -> None:
+    def _forget(self, A: Array, b: Array, factor: float | None) -> dict[str, Any]:
+        """Give up what the rule says; what it has noticed comes back as `info`."""
         rule = self.forgetting
         if factor is not None:
             if factor != 1.0:
                 self.triangle *= math.sqrt(factor)
-            return
+            return {}
         R = self.triangle[:-1, :-1]
         information = R.T @ R
         G = rule.discount(information, A, b - A @ self.theta, self.theta)
@@ -97,6 +100,7 @@ class RLS:
             smaller = square_root.refactor(information - G, self.theta, self.triangle[-1, -1])
             if smaller is not None:  # else G took a direction to zero: keep what was known of it
                 self.triangle = smaller
+        return noticed(rule)
 
     def covariance(self) -> Array:
         """(RᵀR)⁻¹ (p, p), worked out only when somebody asks."""

@@ -27,7 +27,7 @@ from testbed.core.registry import estimator
 from testbed.core.signals import Array
 from testbed.core.types import Equation, Estimate, Problem
 from testbed.estimators import square_root
-from testbed.estimators.forgetting import make_forgetting
+from testbed.estimators.forgetting import make_forgetting, noticed
 from testbed.estimators.logdet import cone_margin
 from testbed.estimators.logdet_kernel import invert_bodies
 from testbed.estimators.weights import make_weight
@@ -81,28 +81,31 @@ class RLSL2:
             raise BadInput(f"A must have {self.theta.size} columns, got {eq.A.shape[1]}")
         W = _scaled(eq.whitening(), math.sqrt(self.weight.factor(len(eq.b))), len(eq.b))
         mu = self.forgetting.factor()
+        told: dict[str, Any] = {}
         if COMPILED and mu == 1.0:
             theta, finite = square_root.fold(self.triangle, 1.0, W, eq.A, eq.b)
         else:
             rows = np.column_stack([eq.A, eq.b])  # (k, p + 1)
             rows = rows if W is None else W @ rows
             finite = math.isfinite(np.vdot(rows, rows))
-            theta = self._fold(rows, mu) if finite else None
+            theta, told = self._fold(rows, mu) if finite else (None, {})
         if not finite:
             return Estimate(self.theta, self.covariance, {"skipped": "non-finite data"})
         if theta is not None:
             self.theta = theta
         # One linear step is exact; the margin tells what nothing here takes care of.
         info = {"iterations": 1, "decrement": 0.0, "margin": self._margin(), "fallback": None}
-        return Estimate(self.theta, self.covariance, info)
+        return Estimate(self.theta, self.covariance, info | told)
 
     def _margin(self) -> float:
         if COMPILED:
             return float(invert_bodies(self.theta, self._inverse))
         return cone_margin(self.theta[: 10 * len(self._inverse)].reshape(-1, 10))
 
-    def _fold(self, rows: Array, mu: float | None) -> Array | None:
+    def _fold(self, rows: Array, mu: float | None) -> tuple[Array | None, dict[str, Any]]:
+        """Forget and take in; the new θ̂ and what the rule noticed."""
         A, b = rows[:, :-1], rows[:, -1]
+        told: dict[str, Any] = {}
         if mu is None:
             G = self.forgetting.discount(self.data, A, b - A @ self.theta, self.theta)
             if G is not None:
@@ -112,11 +115,14 @@ class RLSL2:
                 )
                 if smaller is not None:  # else G took more than there was: keep what was known
                     self.triangle, self.data = smaller, left
+            told = noticed(self.forgetting)
+            if "skipped" in told:
+                return None, told
             self.data += A.T @ A
         elif mu != 1.0:
             self.triangle = _fade(self.triangle, mu, self.ridge, self.theta)
         self.triangle = square_root.absorb(self.triangle, rows)
-        return square_root.solve(self.triangle)
+        return square_root.solve(self.triangle), told
 
     def covariance(self) -> Array:
         """P = (Ω + W_R)⁻¹ (p, p), worked out only when somebody asks."""

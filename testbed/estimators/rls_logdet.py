@@ -28,7 +28,7 @@ from testbed.core.registry import estimator
 from testbed.core.signals import Array
 from testbed.core.types import Equation, Estimate, Problem
 from testbed.estimators import logdet_chord, logdet_kernel
-from testbed.estimators.forgetting import make_forgetting
+from testbed.estimators.forgetting import make_forgetting, noticed
 from testbed.estimators.logdet import LogDet, prior_strength
 from testbed.estimators.logdet_interior import minimise_from_prior
 from testbed.estimators.logdet_kernel import CAREFUL, DONE, FLAT, SKIPPED
@@ -110,11 +110,13 @@ class RLSLogDet:
         if W is not None and W.shape != (k, k):
             raise BadInput(f"cov must have shape {(k, k)}, got {W.shape}")
         mu = self.forgetting.factor()
-        weight = self.weight.factor(k)
+        weight, told = self.weight.factor(k), {}
         if mu is None:
             if not math.isfinite(np.vdot(A, A) + np.dot(b, b)):
                 return self._skipped()
-            self._forget(A, b, W, weight)
+            told = self._forget(A, b, W, weight)
+            if "skipped" in told:
+                return Estimate(self._answer(), self.covariance, told)
         solve = (self._samples + 1) % self.every == 0
         direct = COMPILED and solve and not self._flat and self.adaptive is None
         status, theta = self._take(A, b, W, weight, 1.0 if mu is None else mu, direct)
@@ -125,7 +127,7 @@ class RLSLogDet:
             status, theta = self._solve()
         if solve:
             self._settle(status, theta)
-        return Estimate(self._answer(), self.covariance, self._info)
+        return Estimate(self._answer(), self.covariance, self._info | told if told else self._info)
 
     def _take(
         self, A: Array, b: Array, W: Array | None, weight: float, mu: float, solve: bool
@@ -159,14 +161,15 @@ class RLSLogDet:
         self.vector += A.T @ b
         return CAREFUL
 
-    def _forget(self, A: Array, b: Array, W: Array | None, weight: float) -> None:
-        """What a rule that is no plain factor gives up."""
+    def _forget(self, A: Array, b: Array, W: Array | None, weight: float) -> dict[str, Any]:
+        """Give up what a rule that is no plain factor says; what it noticed comes back."""
         root = math.sqrt(weight)
         A, b = (root * A, root * b) if W is None else (root * (W @ A), root * (W @ b))
         G = self.forgetting.discount(self.information, A, b - A @ self.theta, self.theta)
         if G is not None:
             self.information -= G
             self.vector -= G @ self.theta
+        return noticed(self.forgetting)
 
     def _solve(self) -> tuple[int, Array]:
         """From what has been accumulated, where a sample was not solved with its own update."""

@@ -100,11 +100,16 @@ def absorb(T: Array, rows: Array) -> Array:
 
 def fold(T: Array, factor: float, W: Array | None, A: Array, b: Array) -> tuple[Array | None, bool]:
     """One update of T in place: (θ̂ or None while a direction is open, whether data were finite)."""
-    if W is not None and W.shape != (len(A), len(A)):  # compiled code would read past its end
-        raise BadInput(f"cov must have shape {(len(A), len(A))}, got {W.shape}")
+    check_whitener(W, len(A))
     theta = np.empty(A.shape[1])
     found = _fold(T, factor, _NO_WEIGHT if W is None else W, A, b, theta)
     return (theta if found == 1 else None), found != 0
+
+
+def check_whitener(W: Array | None, k: int) -> None:
+    """Refuse one that does not fit k rows: compiled code would read past its end."""
+    if W is not None and W.shape != (k, k):
+        raise BadInput(f"cov must have shape {(k, k)}, got {W.shape}")
 
 
 def solve(T: Array) -> Array | None:

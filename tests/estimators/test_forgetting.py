@@ -171,3 +171,31 @@ def test_a_rule_itself_is_taken_as_it_is():
 def test_what_is_no_rule_is_bad_input(spec, message):
     with pytest.raises(BadInput, match=message):
         make_forgetting(spec)
+
+
+class Noticing(Rule):
+    """Deflates at the third sample and leaves out the fifth."""
+
+    def discount(self, information, rows, innovation, theta):
+        super().discount(information, rows, innovation, theta)
+        self.changed, self.reject = len(self.heard) == 3, len(self.heard) == 5
+        return None
+
+
+@pytest.mark.parametrize("name", ["rls", "rls_l2", "rls_logdet", "qr_ls"])
+def test_what_a_rule_notices_is_told_and_rejected_rows_have_no_effect(name):
+    rng = np.random.default_rng(5)
+    equations = stream(rng, n=6)
+    prior = np.array([1.0, 0.0, 0.0, 0.0, 0.1, 0.1, 0.1, 0.0, 0.0, 0.0])
+
+    def answers(part, rule):
+        est = make_estimator(name, forgetting=rule)
+        est.reset(problem(prior))
+        return [est.update(eq=eq) for eq in part]
+
+    found = answers(equations, Noticing(lambda information: None))
+    assert [bool(e.info.get("change")) for e in found] == [k == 2 for k in range(6)]
+    assert [bool(e.info.get("skipped")) for e in found] == [k == 4 for k in range(6)]
+    assert np.array_equal(found[4].theta, found[3].theta)
+    without = answers(equations[:4] + equations[5:], Rule(lambda information: None))
+    np.testing.assert_allclose(found[-1].theta, without[-1].theta, rtol=0, atol=1e-12)

@@ -9,6 +9,9 @@ from testbed.core.errors import BadInput
 from testbed.core.protocols import ForgettingRule
 from testbed.core.registry import forgetting
 from testbed.estimators.forgetting.directional import CovariantDirectional, Directional
+from testbed.estimators.forgetting.gated import Gated
+from testbed.estimators.forgetting.innovation_test import InnovationTest
+from testbed.estimators.forgetting.level_slope import LevelSlope
 from testbed.estimators.forgetting.parallel_sum import ParallelSum, parallel_sum
 from testbed.estimators.forgetting.rules import Exponential, NoForgetting
 
@@ -16,15 +19,48 @@ __all__ = [
     "CovariantDirectional",
     "Directional",
     "Exponential",
+    "Gated",
+    "InnovationTest",
+    "LevelSlope",
     "NoForgetting",
     "ParallelSum",
     "make_forgetting",
+    "noticed",
     "parallel_sum",
 ]
 
 
-def make_forgetting(spec: Any) -> ForgettingRule:
-    """A rule from what a user writes: None, a rate, a name, a table, or a rule itself."""
+def make_forgetting(spec: Any, augment: bool = False) -> ForgettingRule:
+    """A rule from what a user writes: None, a rate, a name, a table, or a rule itself.
+
+    Args:
+        spec: What the user wrote.
+        augment: Whether the estimator can carry a slope beside each parameter.
+    """
+    rule = _make(spec)
+    if hasattr(rule, "augment") and not augment:
+        raise BadInput(
+            f"forgetting {type(rule).__name__} carries a slope beside every parameter, which this "
+            "estimator cannot; qr_ls and qr_sdp can"
+        )
+    return rule
+
+
+def noticed(rule: ForgettingRule) -> dict[str, Any]:
+    """What a rule found while it discounted, as keys of `Estimate.info`.
+
+    A rule may have `changed`, where it has deflated the information, and `reject`, where the rows
+    should be left out.
+    """
+    info: dict[str, Any] = {}
+    if getattr(rule, "changed", False):
+        info["change"] = True
+    if getattr(rule, "reject", False):
+        info["skipped"] = "rows that the forgetting rule leaves out"
+    return info
+
+
+def _make(spec: Any) -> ForgettingRule:
     if spec is None:
         return NoForgetting()
     if isinstance(spec, bool):
