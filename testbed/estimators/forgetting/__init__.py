@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from testbed.core.errors import BadInput
@@ -10,7 +10,9 @@ from testbed.core.protocols import ForgettingRule
 from testbed.core.registry import forgetting
 from testbed.estimators.forgetting.directional import CovariantDirectional, Directional
 from testbed.estimators.forgetting.parallel_sum import ParallelSum, parallel_sum
+from testbed.estimators.forgetting.restart import Reset
 from testbed.estimators.forgetting.rules import Exponential, NoForgetting
+from testbed.estimators.forgetting.window import Window
 
 __all__ = [
     "CovariantDirectional",
@@ -18,13 +20,42 @@ __all__ = [
     "Exponential",
     "NoForgetting",
     "ParallelSum",
+    "Reset",
+    "Window",
     "make_forgetting",
     "parallel_sum",
 ]
 
 
-def make_forgetting(spec: Any) -> ForgettingRule:
-    """A rule from what a user writes: None, a rate, a name, a table, or a rule itself."""
+HOOKS = {"window": "window", "restart": "reset"}  # attribute → what a rule with it does
+
+
+def make_forgetting(spec: Any, hooks: Iterable[str] = ()) -> ForgettingRule:
+    """A rule from what a user writes: None, a rate, a name, a table, or a rule itself.
+
+    Args:
+        spec: What the user writes.
+        hooks: Those of `HOOKS` that the estimator serves; a rule that needs another is refused.
+    """
+    rule = _make(spec)
+    for hook, what in HOOKS.items():
+        if hasattr(rule, hook) and hook not in hooks:
+            raise BadInput(
+                f"this estimator cannot forget by {what}: use rls, riv or rtls, or another rule"
+            )
+    return rule
+
+
+def make_plain_forgetting(spec: Any, owner: str) -> ForgettingRule:
+    """For estimators that can only scale, window or empty their state: no other rule will do."""
+    rule = make_forgetting(spec, HOOKS)
+    if rule.factor() is None:
+        name = getattr(type(rule), "name", type(rule).__name__)
+        raise BadInput(f"{owner} forgets by exponential, window or reset, not by {name}")
+    return rule
+
+
+def _make(spec: Any) -> ForgettingRule:
     if spec is None:
         return NoForgetting()
     if isinstance(spec, bool):
