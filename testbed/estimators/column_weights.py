@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from testbed.core.errors import BadInput
 from testbed.core.parameter_types import as_numbers, shown
@@ -71,6 +72,6 @@ class ColumnWeights:
         return column_cov
 
 
-def error_free(C: Array) -> Array:
+def error_free(C: Array) -> NDArray[np.bool_]:
     """Which columns of A have no error (p,); b always counts as noisy."""
     return ~(np.diag(C)[:-1] > 0.0)

@@ -91,9 +91,7 @@ class RTLS:
         p = self.theta.size
         self.state = TLSState(p)
         self._kept = 1.0  # of the prior's weight, in the fallback: it fades as in `rls`
-        self._iv = np.zeros_like(
-            self._prior_rows
-        )  # trapezoid of the instrument's data, without the prior
+        self._iv = np.zeros_like(self._prior_rows)  # data with an instrument, not the prior
         self._instrumented = False
         self._source = ""  # what the last estimate came from
         self._window = self._iv_window = None

@@ -16,6 +16,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf, dtrtrs
 
 from testbed.core.signals import Array
@@ -42,7 +43,7 @@ class Answer:
     second: float
 
 
-def total_least_squares(T: Array, C: Array, order: Array) -> Answer:
+def total_least_squares(T: Array, C: Array, order: NDArray[np.integer]) -> Answer:
     """From the triangle T (n, n), columns in `order`, and C (m, m) of the last m of them."""
     m = len(C)
     R = T[-m:, -m:]
@@ -61,7 +62,7 @@ def total_least_squares(T: Array, C: Array, order: Array) -> Answer:
     return Answer(_complete(T, v, order), v, u, float(values[-1]), second)
 
 
-def _complete(T: Array, v: Array, order: Array) -> Array | None:
+def _complete(T: Array, v: Array, order: NDArray[np.integer]) -> Array | None:
     """θ̂ from v: −1 at b (eq. 36), then the error-free columns by least squares."""
     n, m = len(T), len(v)
     f = n - m

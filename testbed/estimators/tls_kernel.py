@@ -175,7 +175,7 @@ def refine(R, C, v, u, work, out):
             rho = _residual(R, C, v, Cv, Rv, r)
         if not done:
             continue
-        out[0] = rho
+        out[0] = max(rho - size * distance, 0.0)  # what the last correction takes off, rᵀδ
         out[2] = steps
         out[3] += 1.0
         if out[3] < _OFTEN or out[3] % 4 == 0:

@@ -98,7 +98,7 @@ class TLSState:
         """The same for a triangle with columns in the order of [A | b] and C (n, n)."""
         self._arrange(column_cov)
         if self._free is not None and self._free.size:
-            triangle = np.linalg.qr(triangle[:, self.order], mode="r")
+            triangle = np.asarray(np.linalg.qr(triangle[:, self.order], mode="r"))
         return self.replace(np.ascontiguousarray(triangle), self._inner(column_cov))
 
     def _inner(self, column_cov: Array) -> Array:

@@ -128,9 +128,9 @@ def test_wrong_shapes_and_rules_are_bad_input():
         est.update(eq=Equation(0.0, np.ones((6, 9)), np.ones(6)), instrument=eq)
     with pytest.raises(BadInput, match="riv forgets by exponential, window or reset, not by direc"):
         make_estimator("riv", forgetting="directional")
+    bad = make_estimator("riv", row_std=[1.0, 2.0])
+    bad.reset(problem(np.zeros(10)))
     with pytest.raises(BadInput, match="row_std has 2 entries, but the rows are 6"):
-        bad = make_estimator("riv", row_std=[1.0, 2.0])
-        bad.reset(problem(np.zeros(10)))
         bad.update(eq=eq, instrument=eq)
     for value in (0.0, -1.0, [1.0, 0.0], "fine"):
         with pytest.raises(BadInput, match="row_std"):
