@@ -6,6 +6,7 @@ from testbed.estimators.rls import RLS
 from testbed.estimators.rls_l2 import RLSL2
 from testbed.estimators.rls_logdet import RLSLogDet
 from testbed.estimators.rtls import RTLS
+from testbed.estimators.rtls_isvd import RTLSISVD
 from testbed.estimators.wrap import wrap
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "RLS",
     "RLSL2",
     "RTLS",
+    "RTLSISVD",
     "BLSLogDet",
     "RLSLogDet",
     "wrap",

@@ -7,7 +7,8 @@ function, and the last two singular vectors are followed from sample to sample. 
 no digits over millions of samples, costs a fraction, and takes weights that change.
 
 Every estimate says how far it can be trusted (`trust`). Where it can't, what is returned comes from
-instrumental variables, or from least squares where no instrument is there, and says so.
+instrumental variables, or from least squares where no instrument is there, and says so. Signals
+that are late against others are named, and the estimate is then one with the shift taken out.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ from testbed.estimators.row_weights import (
     whitened_rows,
 )
 from testbed.estimators.sliding import SlidingWindow
+from testbed.estimators.square_root import NO_WEIGHT
+from testbed.estimators.time_shift import TimeShift
 from testbed.estimators.tls_state import TLSState
 from testbed.estimators.trust import Trust
 
@@ -45,7 +48,7 @@ class RTLS:
 
     `Estimate.info`: `gap` = λ_n/λ_{n+1} of the whitened rows, `lambda` = λ_{n+1} (1 where errors
     are as declared), `trusted`; where not, `why` ("rows", "gap", "noise", "time_shift") and
-    `fallback` ("riv" or "rls").
+    `fallback` ("aligned", "riv" or "rls"). `time_shift` names signals that are late, in seconds.
 
     Args:
         row_std: D⁻¹: standard deviation of b, one or one a row, instead of the equation's `cov`.
@@ -53,6 +56,7 @@ class RTLS:
             weights, 0 for an error-free one, instead of the equation's `column_cov`.
         gap: Least gap that is trusted.
         noise: Largest λ_{n+1} (or its inverse) that is trusted; None never looks.
+        time_shift: Look for signals that are late against others, see `time_shift`.
         fallback: False returns total least squares even where it can't be trusted.
         prior_std: Of the fallback; as for `rls`. Total least squares takes no prior.
         forgetting: Exponential (also a number in (0, 1)), window or reset.
@@ -66,14 +70,15 @@ class RTLS:
         row_std: float | Sequence[float] | None = None,
         column_std: float | Sequence[float] | None = None,
         gap: float = 1.5,
-        noise: float | None = 1.3,
+        noise: float | None = 1.15,
+        time_shift: bool = True,
         fallback: bool = True,
         prior_std: float | None = None,
         forgetting: Any = None,
     ) -> None:
         self.weights, self.columns = RowWeights(row_std), ColumnWeights(column_std)
         self.trust = Trust(gap, noise)
-        self.fallback = fallback
+        self.time_shift, self.fallback = time_shift, fallback
         self.prior_std = check_prior_std(prior_std)
         self.forgetting = make_plain_forgetting(forgetting, "rtls")
 
@@ -85,6 +90,7 @@ class RTLS:
         self.forgetting.reset(problem)
         self._restart = restart_hook(self.forgetting)
         self.columns.reset(problem.size)
+        self._dt = problem.dt
         self._begin()
 
     def _begin(self) -> None:
@@ -96,9 +102,12 @@ class RTLS:
         self._source = ""  # what the last estimate came from
         self._window = self._iv_window = None
         samples = getattr(self.forgetting, "window", None)
+        keep = self.forgetting.factor() or 1.0
         if samples is not None:
             self._window = SlidingWindow(samples, (p + 1, p + 1), (p + 1, p + 1))
             self._iv_window = SlidingWindow(samples, self._iv.shape)
+            keep = 1.0 - 2.0 / samples  # the same mean age
+        self._shift = TimeShift(self._dt, keep) if self.time_shift else None
 
     def update(self, eq: Equation, instrument: Equation | None = None) -> Estimate:
         """Fold in k rows, follow the singular vector, and judge."""
@@ -111,22 +120,29 @@ class RTLS:
             info["change"] = True
         factor = self.forgetting.factor()
         assert factor is not None
+        sums = NO_WEIGHT if self._shift is None else self._shift.expect(eq)
         if self._window is None:
-            theta, finite = self.state.take(factor, W, eq.A, eq.b, column_cov)
+            theta, finite = self.state.take(factor, W, eq, column_cov, sums)
         else:
-            theta, finite = self._slide(W, eq, column_cov)
+            theta, finite = self._slide(W, eq, column_cov, sums)
         if not finite:
             return Estimate(self.theta, self.covariance, {"skipped": "non-finite data"})
         self._kept *= factor
         if instrument is not None:
             self._take_instrument(factor, W, eq, instrument)
+        if self._shift is not None:
+            self._shift.added(self.theta)
         return self._judge(theta, info)
 
-    def _slide(self, W: Array, eq: Equation, column_cov: Array) -> tuple[Array | None, bool]:
+    def _slide(
+        self, W: Array, eq: Equation, column_cov: Array, sums: Array
+    ) -> tuple[Array | None, bool]:
         assert self._window is not None
         rows = whitened_rows(W, eq.A, eq.b)
         if rows is None or not np.all(np.isfinite(column_cov)):
             return None, False
+        if len(sums):
+            sums += rows
         # In the order of [A | b]: that of the state may change while they are in the window.
         triangle, summed = self._window.push(rows, len(rows) * column_cov)
         self.state.rows = min(self.state.rows + len(rows), self._window.half * 2.0 * len(rows))
@@ -149,6 +165,8 @@ class RTLS:
         why = self.trust.doubt(gap, smallest, state.rows, state.n, self.columns.known)
         if theta is None:
             why = why or "gap"
+        if self._shift is not None and self._shift.found:
+            why, info["time_shift"] = "time_shift", dict(self._shift.found)
         info["trusted"] = not why
         if why:
             info["why"] = why
@@ -162,7 +180,9 @@ class RTLS:
         return Estimate(self.theta, self.covariance, info)
 
     def _fall_back(self) -> tuple[Array | None, str]:
-        """From the instrument where there is one, else least squares; both with the prior."""
+        """Aligned where a shift was found, else from the instrument, else least squares."""
+        if self._shift is not None and self._shift.theta is not None:
+            return self._shift.theta.copy(), "aligned"
         if self._instrumented:
             theta = iv.solve(self._iv_with_prior())
             if theta is not None:

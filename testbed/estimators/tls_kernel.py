@@ -232,7 +232,7 @@ def answer(T, small, order, theta, out):
 
 
 @kernel
-def fold(T, small, out, order, factor, W, A, b, column_cov, theta):
+def fold(T, small, out, order, factor, W, A, b, column_cov, sums, theta):
     """All of an `rtls` update: discount, absorb, add up C, refine, complete.
 
     Args:
@@ -246,6 +246,7 @@ def fold(T, small, out, order, factor, W, A, b, column_cov, theta):
         A: Regressor (k, p).
         b: Measurement (k,).
         column_cov: Of these rows (n, n), in the order of [A | b].
+        sums: Where the whitened rows are added up (k, n), or empty.
         theta: Where to write the answer (p,).
 
     Returns:
@@ -258,6 +259,9 @@ def fold(T, small, out, order, factor, W, A, b, column_cov, theta):
     rows = np.empty((k, n))
     if not whiten(W, A, b, rows):
         return 0
+    for i in range(U(sums.shape[0])):
+        for j in range(U(n)):
+            sums[i, j] += rows[i, j]
     if f > 0:
         arrange(rows, order)
     scale_rows(T, factor)

@@ -13,9 +13,11 @@ import numpy as np
 
 from testbed.core.jit import COMPILED
 from testbed.core.signals import Array
+from testbed.core.types import Equation
 from testbed.estimators import square_root, tls_kernel
 from testbed.estimators.column_weights import error_free
 from testbed.estimators.row_weights import whitened_rows
+from testbed.estimators.square_root import NO_WEIGHT
 from testbed.estimators.tls import Answer, total_least_squares
 
 
@@ -64,22 +66,32 @@ class TLSState:
         return int(self._out[2])
 
     def take(
-        self, factor: float, W: Array, A: Array, b: Array, column_cov: Array
+        self, factor: float, W: Array, eq: Equation, column_cov: Array, sums: Array = NO_WEIGHT
     ) -> tuple[Array | None, bool]:
-        """One sample: (θ̂ or None where there is none, whether the data were finite)."""
+        """One sample: (θ̂ or None where there is none, whether the data were finite).
+
+        Args:
+            factor: What is kept of the past.
+            W: Row weights (k, k), or empty.
+            eq: The sample.
+            column_cov: Errors of its columns (n, n).
+            sums: Where its whitened rows are added up (k, n), or empty.
+        """
+        A, b = eq.A, eq.b
         self._arrange(column_cov)
         if not COMPILED:
             rows = whitened_rows(W, A, b)
             if rows is None:
                 return None, False
+            if len(sums):
+                sums += rows
             T = math.sqrt(factor) * self.triangle
             summed = factor * self.errors + len(b) * self._inner(column_cov)
             self._count(factor, len(b))
             return self.replace(square_root.absorb(T, rows[:, self.order]), summed), True
         theta = np.empty(self.n - 1)
-        found = tls_kernel.fold(
-            self.triangle, self._small, self._out, self.order, factor, W, A, b, column_cov, theta
-        )
+        state = self.triangle, self._small, self._out, self.order
+        found = tls_kernel.fold(*state, factor, W, A, b, column_cov, sums, theta)
         if found == 0:
             return None, False
         self._count(factor, len(b))

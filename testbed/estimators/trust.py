@@ -23,7 +23,7 @@ class Trust:
         noise: Largest λ_{n+1}, or its inverse, where errors are declared; None never looks.
     """
 
-    def __init__(self, gap: float = 1.5, noise: float | None = 1.3) -> None:
+    def __init__(self, gap: float = 1.5, noise: float | None = 1.15) -> None:
         if not 1 <= gap < math.inf:
             raise BadInput(f"gap must be at least 1, got {gap}")
         if noise is not None and not 1 < noise < math.inf:
