@@ -97,7 +97,7 @@ class RTLS:
         p = self.theta.size
         self.state = TLSState(p)
         self._kept = 1.0  # of the prior's weight, in the fallback: it fades as in `rls`
-        self._iv = np.zeros_like(self._prior_rows)  # data with an instrument, not the prior
+        self._iv = self._prior_rows.copy()  # trapezoid of the rows that have an instrument
         self._instrumented = False
         self._source = ""  # what the last estimate came from
         self._window = self._iv_window = None
@@ -152,7 +152,10 @@ class RTLS:
         iv.check_instrument(eq, other)
         if self._iv_window is not None:
             rows = whitened_rows(W, other.A, eq.A, eq.b)
-            taken = None if rows is None else self._iv_window.push(rows)[0]
+            taken = None
+            if rows is not None:
+                data, _ = self._iv_window.push(rows)
+                taken = square_root.absorb(self._prior_rows.copy(), data)
         else:
             taken = iv.take(self._iv, factor, W, eq.A, eq.b, other.A)
         if taken is not None:
@@ -184,13 +187,10 @@ class RTLS:
         if self._shift is not None and self._shift.theta is not None:
             return self._shift.theta.copy(), "aligned"
         if self._instrumented:
-            theta = iv.solve(self._iv_with_prior())
+            theta = iv.solve(self._iv)
             if theta is not None:
                 return theta, "riv"
         return self._least_squares(), "rls"
-
-    def _iv_with_prior(self) -> Array:
-        return square_root.absorb(self._iv.copy(), math.sqrt(self._kept) * self._prior_rows)
 
     def _ls_triangle(self) -> Array:
         columns = self.theta.size + self.state.order  # of [L | L θ₀]
@@ -210,6 +210,6 @@ class RTLS:
         if self._source == "tls":
             return self.state.covariance(self.theta)
         if self._source == "riv":
-            return iv.covariance(self._iv_with_prior())
+            return iv.covariance(self._iv)
         where = np.argsort(self.state.order[:-1])
         return square_root.covariance(self._ls_triangle())[np.ix_(where, where)]

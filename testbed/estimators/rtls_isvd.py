@@ -1,8 +1,8 @@
 """Total least squares by an incremental singular value decomposition, as printed (Kubus 2008).
 
-    Mₖ = Uₖ Sₖ Vₖᵀ holds the weighted rows as columns, N = (D [A | b] T)ᵀ the new ones     (eqs. 24–26)
-    L = Uᵀ N,  Z = [S L] = U' S' V'ᵀ,  U ← U U',  S ← S'                                  (eqs. 27–33)
-    φ̂ᵢ = −tᵢ w_{i,n+1} / (t_{n+1} w_{n+1,n+1})                                            (eq. 36)
+    M = U S Vᵀ holds the weighted rows as columns, N = (D [A | b] T)ᵀ the new ones    (eqs. 24–26)
+    L = Uᵀ N,  Z = [S L] = U' S' V'ᵀ,  U ← U U',  S ← S'                              (eqs. 27–33)
+    φ̂ᵢ = −tᵢ w_{i,n+1} / (t_{n+1} w_{n+1,n+1})                                        (eq. 36)
 
 Two things are mended. The paper starts from a decomposition of two or three samples, whose rank is
 not full; here U = 1, S = 0 from the start. With a full U nothing is ever orthogonal to it, so that

@@ -181,7 +181,7 @@ class TimeShift:
         self.found = self._named(shift, std, late)
         self.theta = theta if self.found else None
 
-    def _named(self, shift: Array, std: Array, late: Array) -> dict[str, float]:
+    def _named(self, shift: Array, std: Array, late: NDArray[np.bool_]) -> dict[str, float]:
         """Only differences can be seen: if all of A is early alike, b is late."""
         if not np.any(late):
             return {}

@@ -27,22 +27,26 @@ from testbed.core.jit import kernel
 from testbed.estimators.dense_kernel import dot, factorise, multiply, solve_factored
 from testbed.estimators.square_root import reflect, scale_rows, whiten
 
-DONE = 1e-5  # size of a first correction after which the next one, its cube, is below rounding
-_TINY = 1e-13  # size of the correction to come, from how fast they shrink, that is left undone
+_TINY = 1e-12  # error, in units of a standard deviation of a column, that may be left
 _STEPS = 6
-_OFTEN = 64  # samples for which u is followed at every one; later every fourth will do
+_OFTEN = 64  # samples for which u is followed at every one; later every eighth will do
 U = np.uint64
 
 
 @kernel
 def _times(R, x, y):
-    """y = R x for an upper triangle R (m, m)."""
-    m = U(R.shape[0])
-    for i in range(m):
-        s = 0.0
-        for j in range(i, m):
+    """y = R x for an upper triangle R (m, m); two sums at a time hide an addition's latency."""
+    m, one = U(R.shape[0]), U(1)
+    i = U(0)
+    while i + one < m:
+        s, t = R[i, i] * x[i], 0.0
+        for j in range(i + one, m):
             s += R[i, j] * x[j]
-        y[i] = s
+            t += R[i + one, j] * x[j]
+        y[i], y[i + one] = s, t
+        i += U(2)
+    if i < m:
+        y[i] = R[i, i] * x[i]
 
 
 @kernel
@@ -71,15 +75,22 @@ def _residual(R, C, v, Cv, Rv, r):
 @kernel
 def _shifted(R, C, rho, Cv, H):
     """H = RᵀR − ρC + c·Cv(Cv)ᵀ, upper triangle; c is large enough to lift v above the others."""
-    m = U(R.shape[0])
+    m, one = U(R.shape[0]), U(1)
     for i in range(m):
         for j in range(i, m):
             H[i, j] = -rho * C[i, j]
-    for q in range(m):
-        for i in range(q, m):
-            f = R[q, i]
+    q = U(0)
+    while q + one < m:  # two rows at a time
+        f = R[q, q]
+        for j in range(q, m):
+            H[q, j] += f * R[q, j]
+        for i in range(q + one, m):
+            f, g = R[q, i], R[q + one, i]
             for j in range(i, m):
-                H[i, j] += f * R[q, j]
+                H[i, j] += f * R[q, j] + g * R[q + one, j]
+        q += U(2)
+    if q < m:
+        H[q, q] += R[q, q] * R[q, q]
     c = 0.0
     for i in range(m):
         if C[i, i] > 0.0:
@@ -159,17 +170,21 @@ def refine(R, C, v, u, work, out):
                 return False
             continue
         distance = max(out[1] - out[0], 1e-3 * rho)  # δᵀHδ ≥ (λ²_n − ρ) δᵀCδ
-        size, steps, done = np.inf, 0, False
+        # ρ is too large by at most size·(λ²_n − ρ), so that a step leaves the share `first` of the
+        # error, also in the steps after it, which use the same matrix.
+        size, first, steps, done = np.inf, np.inf, 0, False
         while steps < _STEPS:
             for i in range(U(m)):
                 x[i] = r[i]
             solve_factored(H, x)
-            before, size = size, dot(r, x) / distance
+            before, size = size, dot(r, x) / distance  # square of the correction's size, or more
+            if steps == 0:
+                first = size
             _take_out(v, Cv, x)
             for i in range(U(m)):
                 v[i] -= x[i]
             steps += 1
-            done = size < DONE * DONE if steps == 1 else size * (size / before) < _TINY * _TINY
+            done = size * first * first < _TINY * _TINY
             if done or not size < 0.1 * before:
                 break
             rho = _residual(R, C, v, Cv, Rv, r)
@@ -178,7 +193,7 @@ def refine(R, C, v, u, work, out):
         out[0] = max(rho - size * distance, 0.0)  # what the last correction takes off, rᵀδ
         out[2] = steps
         out[3] += 1.0
-        if out[3] < _OFTEN or out[3] % 4 == 0:
+        if out[3] < _OFTEN or out[3] % 8 == 0:
             out[1] = _next(R, C, H, v, Cv, u, x, r)
         return bool(out[1] >= out[0])  # else v is not the last one after all
     return False
@@ -221,10 +236,12 @@ def answer(T, small, order, theta, out):
     """Refine and complete: whether theta is the answer to T. See `fold`."""
     n, m = T.shape[0], small.shape[1]
     f = U(n - m)
-    R = small[m + 2 : 2 * m + 2]
-    for i in range(U(m)):
-        for j in range(i, U(m)):
-            R[i, j] = T[f + i, f + j]
+    R = T
+    if f > U(0):
+        R = small[m + 2 : 2 * m + 2]
+        for i in range(U(m)):
+            for j in range(i, U(m)):
+                R[i, j] = T[f + i, f + j]
     v = small[m]
     if not refine(R, small[:m], v, small[m + 1], small[2 * m + 2 :], out):
         return False
@@ -266,10 +283,15 @@ def fold(T, small, out, order, factor, W, A, b, column_cov, sums, theta):
         arrange(rows, order)
     scale_rows(T, factor)
     reflect(T, rows)
-    for i in range(U(m)):
-        a = order[U(f) + i]
-        for j in range(U(m)):
-            C[i, j] = factor * C[i, j] + k * column_cov[a, order[U(f) + j]]
+    if f == 0:  # as they stand
+        for i in range(U(m)):
+            for j in range(U(m)):
+                C[i, j] = factor * C[i, j] + k * column_cov[i, j]
+    else:
+        for i in range(U(m)):
+            a = order[U(f) + i]
+            for j in range(U(m)):
+                C[i, j] = factor * C[i, j] + k * column_cov[a, order[U(f) + j]]
     return 1 if answer(T, small, order, theta, out) else 2
 
 
