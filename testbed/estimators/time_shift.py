@@ -188,7 +188,7 @@ class TimeShift:
         weight = 1.0 / np.maximum(std, 1e-12) ** 2
         mean = float(weight @ shift / weight.sum())
         alike = np.abs(shift - mean) < np.maximum(_LEAST * self.dt, 3.0 * std)
-        if mean < 0.0 and np.all(alike):
+        if mean < -_LEAST * self.dt and np.all(alike):
             return {self._b_name: -mean}
         pairs = zip(self._names, shift, late, strict=True)
         return {name: float(s) for name, s, is_late in pairs if is_late}

@@ -1,0 +1,1 @@
+"""Papers worked through again: what they claim, and what comes out here."""
