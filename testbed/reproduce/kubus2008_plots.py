@@ -35,7 +35,10 @@ def draw(found: Mapping[str, Mapping[str, Array]], folder: Path) -> list[Path]:
     figures = {
         "fig6": (
             "Fig. 6: linear and angular accelerations from the sensor",
-            [(f"{m}-sensor", label) for m, label in methods],
+            [
+                *((f"{m}-sensor", label) for m, label in methods),
+                ("rtls_raw-sensor", "RTLS without its fallback"),
+            ],
         ),
         "fig7": (
             "Fig. 7: linear from the sensor, angular from encoders (Kalman filter)",
