@@ -16,6 +16,7 @@ from testbed.core.jit import COMPILED, kernel
 from testbed.core.signals import Array
 
 NO_WEIGHT = np.zeros((0, 0))
+_DUST = 1e-280  # a square so small that its reciprocal would overflow: rounding of rounding
 U = np.uint64  # an index that cannot be negative: see `dense_kernel`
 
 
@@ -31,7 +32,7 @@ def reflect(T, rows):  # type: ignore[no-untyped-def]
         below = 0.0
         for i in range(k):
             below += rows[i, j] * rows[i, j]
-        if below == 0.0:
+        if below < _DUST:
             continue
         norm = math.sqrt(T[j, j] * T[j, j] + below)
         new = -norm if T[j, j] > 0.0 else norm
@@ -40,14 +41,27 @@ def reflect(T, rows):  # type: ignore[no-untyped-def]
         T[j, j] = new
         for c in range(j + one, width):
             s[c] = T[j, c] * head
-        for i in range(k):
+        i = U(0)
+        while i + one < k:  # two rows at a time: half as many passes over s
+            x, y = rows[i, j], rows[i + one, j]
+            for c in range(j + one, width):
+                s[c] += rows[i, c] * x + rows[i + one, c] * y
+            i += U(2)
+        if i < k:
             x = rows[i, j]
             for c in range(j + one, width):
                 s[c] += rows[i, c] * x
         for c in range(j + one, width):
             s[c] *= scale
             T[j, c] -= s[c] * head
-        for i in range(k):
+        i = U(0)
+        while i + one < k:
+            x, y = rows[i, j], rows[i + one, j]
+            for c in range(j + one, width):
+                rows[i, c] -= s[c] * x
+                rows[i + one, c] -= s[c] * y
+            i += U(2)
+        if i < k:
             x = rows[i, j]
             for c in range(j + one, width):
                 rows[i, c] -= s[c] * x
@@ -88,11 +102,17 @@ def whiten(W, A, b, rows):  # type: ignore[no-untyped-def]
                 for j in range(p):
                     rows[i, j] += w * A[m, j]
                 rows[i, p] += w * b[m]
-    total = 0.0
-    for i in range(k):
+    total = other = 0.0
+    i = U(0)
+    while i + U(1) < k:  # two sums at a time hide the latency of an addition
         for j in range(p + U(1)):
             total += rows[i, j] * rows[i, j]
-    return math.isfinite(total)
+            other += rows[i + U(1), j] * rows[i + U(1), j]
+        i += U(2)
+    if i < k:
+        for j in range(p + U(1)):
+            total += rows[i, j] * rows[i, j]
+    return math.isfinite(total + other)
 
 
 @kernel

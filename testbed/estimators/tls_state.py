@@ -35,7 +35,7 @@ class TLSState:
         self.order = np.arange(self.n)
         self._out = np.zeros(4)  # λ²_{n+1}, λ²_n, steps, samples; see `tls_kernel.refine`
         self._free: Array | None = None  # error-free columns; None before the first sample
-        self._small = np.zeros((3 * self.n + 6, self.n))
+        self._small = np.zeros((3 * self.n + 7, self.n))
 
     @property
     def noisy(self) -> int:
@@ -146,7 +146,7 @@ class TLSState:
             summed[np.ix_(keep, keep)] = self.errors
         self.order, self._free = order, still
         m = self.n - still.size
-        self._small = np.zeros((3 * m + 6, m))
+        self._small = np.zeros((3 * m + 7, m))
         self._small[:m] = self._inner_of(summed, m)
         self._small[m : m + 2] = np.eye(m)[[-1, 0]]
 
