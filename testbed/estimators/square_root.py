@@ -4,6 +4,8 @@ R θ̂ = z is the least-squares estimate and ρ the norm of what no θ explains.
 in by Householder reflections that use the triangle's zeros: O(k p²) instead of a whole QR.
 """
 
+# mypy: disable-error-code="assignment"
+
 from __future__ import annotations
 
 import math
