@@ -11,8 +11,8 @@ here, though: C enters as it is, so that it may be full and may change with ever
 
 A step solves (RᵀR − ρC + c·Cv(Cv)ᵀ) δ = −(Rᵀ(Rv) − ρCv) for a correction. The residual on the right
 is worked out from R, not from RᵀR, and so decides about the last digits; the matrix on the left may
-be rough, and one factorisation serves all steps of a sample. That it has a Cholesky factor proves
-that no other eigenvalue is below ρ: v cannot be a wrong singular vector unnoticed.
+be rough, and one factorisation serves all steps of a sample. That none of its pivots is negative
+proves that no other eigenvalue is below ρ: v cannot be a wrong singular vector unnoticed.
 """
 
 # mypy: disable-error-code="assignment,no-untyped-def"
@@ -24,10 +24,10 @@ import math
 import numpy as np
 
 from testbed.core.jit import kernel
-from testbed.estimators.dense_kernel import dot, factorise, multiply, solve_factored
+from testbed.estimators.dense_kernel import dot, multiply, solve_factored
 from testbed.estimators.square_root import reflect, scale_rows, whiten
 
-_TINY = 1e-12  # error, in units of a standard deviation of a column, that may be left
+_TINY = 1e-11  # error relative to v, in the metric of C, that may be left
 _STEPS = 6
 _OFTEN = 64  # samples for which u is followed at every one; later every eighth will do
 U = np.uint64
@@ -122,12 +122,33 @@ def _inverse_iteration(R, C, v, x):
 
 
 @kernel
-def _solve(H, d, x):
-    """x ← (UᵀU)⁻¹ x in place, U in the upper triangle of H, d (m,) one over its diagonal.
+def _eliminate(H, d):
+    """H = Uᵀ diag(d) U in place, in the upper triangle; False where H is not positive definite.
 
-    As `solve_factored`, but with the divisions done once for all solutions of a sample: in a chain
-    of eleven they would be most of the time.
+    Without square roots: with eleven columns a chain of them is a good part of the time.
     """
+    m, one = U(H.shape[0]), U(1)
+    for k in range(m):
+        if not 0.0 < H[k, k] < np.inf:
+            return False
+        d[k] = 1.0 / H[k, k]
+        i = k + one
+        while i + one < m:  # two rows at a time
+            f, g = H[k, i] * d[k], H[k, i + one] * d[k]
+            H[i, i] -= f * H[k, i]
+            for j in range(i + one, m):
+                h = H[k, j]
+                H[i, j] -= f * h
+                H[i + one, j] -= g * h
+            i += U(2)
+        if i < m:
+            H[i, i] -= H[k, i] * d[k] * H[k, i]
+    return True
+
+
+@kernel
+def _solve(H, d, x):
+    """x ← (Uᵀ diag(d) U)⁻¹ x in place, for what `_eliminate` made."""
     m, one = U(x.size), U(1)
     for k in range(m):
         x[k] *= d[k]
@@ -145,7 +166,7 @@ def _solve(H, d, x):
             j += U(2)
         if j < m:
             s += H[k, j] * x[j]
-        x[k] = (x[k] - (s + t)) * d[k]
+        x[k] -= (s + t) * d[k]
 
 
 @kernel
@@ -192,12 +213,10 @@ def refine(R, C, v, u, work, out):
         if not 0.0 <= rho < np.inf:
             return False
         _shifted(R, C, rho, Cv, H)
-        if not factorise(H):  # v is far from the new one: the slow but sure way nearer
+        if not _eliminate(H, d):  # v is far from the new one: the slow but sure way nearer
             if not _inverse_iteration(R, C, v, x) or not _inverse_iteration(R, C, v, x):
                 return False
             continue
-        for i in range(U(m)):
-            d[i] = 1.0 / H[i, i]
         distance = max(out[1] - out[0], 1e-3 * rho)  # δᵀHδ ≥ (λ²_n − ρ) δᵀCδ
         # ρ is too large by at most size·(λ²_n − ρ), so that a step leaves the share `first` of the
         # error, also in the steps after it, which use the same matrix.
