@@ -206,7 +206,7 @@ class RTLS:
         return theta
 
     def covariance(self) -> Array:
-        """Of whatever the last estimate came from (p, p)."""
+        """Of whatever the last estimate came from (p, p); an aligned one gets that of `rls`."""
         if self._source == "tls":
             return self.state.covariance(self.theta)
         if self._source == "riv":

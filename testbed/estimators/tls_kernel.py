@@ -322,7 +322,10 @@ def fold(T, small, out, order, factor, W, A, b, column_cov, sums, theta):
     f = n - m
     C = small[:m]
     rows = np.empty((k, n))
-    if not whiten(W, A, b, rows):
+    total = 0.0
+    for i in range(U(n)):
+        total += column_cov[i, i]
+    if not whiten(W, A, b, rows) or not math.isfinite(total):
         return 0
     for i in range(U(sums.shape[0])):
         for j in range(U(n)):

@@ -81,7 +81,7 @@ class TLSState:
         self._arrange(column_cov)
         if not COMPILED:
             rows = whitened_rows(W, A, b)
-            if rows is None:
+            if rows is None or not math.isfinite(np.trace(column_cov)):
                 return None, False
             if len(sums):
                 sums += rows

@@ -312,7 +312,7 @@ def test_non_finite_data_is_skipped_and_leaves_the_state_untouched():
     for forgetting in (None, {"use": "window", "samples": 20}):
         est = make_estimator("rtls", forgetting=forgetting)
         before = feed(est, equations)
-        for where, value in (("A", np.nan), ("b", np.inf)):
+        for where, value in (("A", np.nan), ("b", np.inf), ("column_cov", np.nan)):
             bad = copy.deepcopy(equations[0])
             getattr(bad, where)[(1,) * getattr(bad, where).ndim] = value
             answer = est.update(eq=bad)
