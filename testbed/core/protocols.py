@@ -39,6 +39,10 @@ class ForgettingRule(Protocol):
 
     With Ω the information (p, p) and z = Ω θ̂, the estimator does Ω ← Ω − G, z ← z − G θ̂: the
     estimate stays where it is and only its certainty goes.
+
+    Two hooks are optional, and estimators that cannot serve them refuse the rule: an attribute
+    `window` (samples, known after reset) beyond which rows count nothing, and a method
+    `restart(innovation) -> bool` that tells whether to give up all data before these rows.
     """
 
     def reset(self, problem: Problem) -> None:

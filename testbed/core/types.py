@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from testbed.core.errors import BadInput
 from testbed.core.signals import Array, Signals
@@ -60,6 +61,7 @@ class Equation:
             [A | b]: (p + 1, p + 1); a zero row marks an error-free column.
         segment: Which motion or log the rows are from.
         whitener: cov^(−½) (k, k), where whoever made the equation has it already.
+        sources: Signal → which entries of [A | b] (k, p + 1) come from it, where that is known.
     """
 
     t: float
@@ -69,6 +71,7 @@ class Equation:
     column_cov: Array | None = None
     segment: int = 0
     whitener: Array | None = None
+    sources: Mapping[str, NDArray[np.bool_]] | None = None
 
     def __post_init__(self) -> None:
         if self.A.ndim != 2 or self.b.shape != (self.A.shape[0],):

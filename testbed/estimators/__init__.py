@@ -5,17 +5,23 @@ from testbed.estimators.log_cholesky_nls import LogCholeskyNLS
 from testbed.estimators.qr_ls import QRLS
 from testbed.estimators.qr_sdp import QRSDP
 from testbed.estimators.reference_nls import EigenvalueNLS, ExponentialNLS
+from testbed.estimators.riv import RIV
 from testbed.estimators.rls import RLS
 from testbed.estimators.rls_l2 import RLSL2
 from testbed.estimators.rls_logdet import RLSLogDet
+from testbed.estimators.rtls import RTLS
+from testbed.estimators.rtls_isvd import RTLSISVD
 from testbed.estimators.sdp_batch import SDPBatch
 from testbed.estimators.wrap import wrap
 
 __all__ = [
     "QRLS",
     "QRSDP",
+    "RIV",
     "RLS",
     "RLSL2",
+    "RTLS",
+    "RTLSISVD",
     "BLSLogDet",
     "EigenvalueNLS",
     "ExponentialNLS",

@@ -23,7 +23,7 @@ from testbed.estimators.matrix4_kernel import (
     to_matrix,
     to_vector,
 )
-from testbed.estimators.square_root import _absorb, _solve
+from testbed.estimators.square_root import back_substitute, reflect
 
 INSIDE, SOLVED, FAILED = 1, 2, 3
 MOST = 60  # iterations
@@ -258,7 +258,7 @@ def interior_point(T, x, z, out):
             for j in range(10):
                 R[i, j] = T[i, j] if j >= i else 0.0
                 H[i, j] = B[i, j]
-        _absorb(R, H)  # RᵀR = TᵀT + BᵀB, without squaring a condition number
+        reflect(R, H)  # RᵀR = TᵀT + BᵀB, without squaring a condition number
         for i in range(10):  # g = Tᵀ(t − T x)
             step[i] = T[i, 10]
             for j in range(i, 10):
@@ -376,13 +376,13 @@ def constrained(T, basis, phi, multiplier, out):
                     rows[i, j] += T[i, k] * basis[k, j]
                 size = max(size, abs(rows[i, j]))
             rows[i, 10] = T[i, n]
-        _absorb(Q, rows)
+        reflect(Q, rows)
         if ridge > 0.0:
             rows[:] = 0.0
             for i in range(10):
                 rows[i, i] = ridge * size
-            _absorb(Q, rows)
-        if not _solve(Q, x):
+            reflect(Q, rows)
+        if not back_substitute(Q, x):
             continue
         finite = True
         for i in range(10):

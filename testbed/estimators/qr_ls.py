@@ -43,7 +43,7 @@ class QRLS:
         if prior_std is not None and not 0 < prior_std < np.inf:
             raise BadInput(f"prior_std must be positive, got {prior_std}")
         self.prior_std = prior_std
-        self.forgetting: ForgettingRule = make_forgetting(forgetting, augment=True)
+        self.forgetting: ForgettingRule = make_forgetting(forgetting, ("augment",))
 
     def reset(self, problem: Problem) -> None:
         """The triangle of the prior alone."""

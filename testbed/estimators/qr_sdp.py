@@ -24,7 +24,7 @@ from testbed.estimators.cone_kernel import FAILED, INSIDE, SOLVED
 from testbed.estimators.cone_numpy import solve_cone
 from testbed.estimators.cone_reference import SOLVERS, solve_by
 from testbed.estimators.qr_ls import QRLS
-from testbed.estimators.square_root import _NO_WEIGHT, _fold, check_whitener
+from testbed.estimators.square_root import NO_WEIGHT, check_whitener, fold_kernel
 from testbed.inertia import is_consistent, natural_basis
 
 _OWN = "own"
@@ -46,7 +46,7 @@ def _step(T, factor, W, A, b, basis, free, x, out):  # type: ignore[no-untyped-d
         x: Out: the constrained one (n,).
         out: Out: iterations, gap, size.
     """
-    found, n = _fold(T, factor, W, A, b, free), free.size
+    found, n = fold_kernel(T, factor, W, A, b, free), free.size
     if found != 1:
         return _SKIPPED if found == 0 else _OPEN
     x[:] = free
@@ -107,7 +107,7 @@ class QRSDP(QRLS):
             return super()._fold(factor, W, A, b)
         check_whitener(W, len(b))
         free, x, out = np.empty(A.shape[1]), np.empty(A.shape[1]), self._out
-        weight = _NO_WEIGHT if W is None else W
+        weight = NO_WEIGHT if W is None else W
         status = _step(self.triangle, factor, weight, A, b, self._basis, free, x, out)
         if status == INSIDE:
             self._free = free

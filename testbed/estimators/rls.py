@@ -7,12 +7,15 @@ Minimises, over everything seen so far,
 with old terms discounted by a forgetting rule. The state is the triangle [R z] of the stacked,
 whitened rows, so that R θ̂ = z. Neither the covariance nor the normal equations would do: with a
 vague prior the first keeps no digits and the second is singular until the data have full rank.
+
+Errors in A itself are not in its model (eq. 16): they pull the estimate towards zero, however many
+samples there are. `riv` and `rtls` know of them.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,9 +25,18 @@ from testbed.core.jit import COMPILED
 from testbed.core.protocols import ForgettingRule
 from testbed.core.registry import estimator
 from testbed.core.signals import Array
-from testbed.core.types import Equation, Estimate, Problem, whitener
+from testbed.core.types import Equation, Estimate, Problem
 from testbed.estimators import square_root
-from testbed.estimators.forgetting import make_forgetting, noticed
+from testbed.estimators.forgetting import PLAIN, make_forgetting, noticed
+from testbed.estimators.row_weights import (
+    RowWeights,
+    check_prior_std,
+    innovation,
+    prior_root,
+    restart_hook,
+    whitened_rows,
+)
+from testbed.estimators.sliding import SlidingWindow
 
 
 @estimator("rls", claims={"batch_exact"})
@@ -36,63 +48,80 @@ class RLS:
             problem's own `prior_cov`, and where that is not declared, 1.
         forgetting: A rule's name, a table `{use = …}`, or a number in (0, 1): exponential with
             that rate a sample. None never forgets.
+        row_std: Standard deviation of b, one or one a row, instead of the equation's `cov`.
     """
 
     inputs: ClassVar[Mapping[str, str]] = {"eq": "@measured"}
 
-    def __init__(self, prior_std: float | None = None, forgetting: Any = None) -> None:
-        if prior_std is not None and not 0 < prior_std < np.inf:
-            raise BadInput(f"prior_std must be positive, got {prior_std}")
-        self.prior_std = prior_std
-        self.forgetting: ForgettingRule = make_forgetting(forgetting)
+    def __init__(
+        self,
+        prior_std: float | None = None,
+        forgetting: Any = None,
+        row_std: float | Sequence[float] | None = None,
+    ) -> None:
+        self.prior_std = check_prior_std(prior_std)
+        self.forgetting: ForgettingRule = make_forgetting(forgetting, PLAIN)
+        self.weights = RowWeights(row_std)
 
     def reset(self, problem: Problem) -> None:
         """Start from the prior alone: R = P₀^(−½), z = R θ₀."""
         p = problem.size
-        if self.prior_std is None and problem.prior_cov is not None:
-            R = np.asarray(np.linalg.qr(whitener(problem.prior_cov), mode="r"))
-        else:
-            assert problem.scale is not None
-            R = np.diag(1.0 / ((self.prior_std or 1.0) * problem.scale))
         self.theta = problem.prior.copy()  # (p,)
-        self.triangle = np.zeros((p + 1, p + 1))
-        self.triangle[:p, :p], self.triangle[:p, p] = R, R @ self.theta
+        R = prior_root(problem, self.prior_std)
+        self._start = np.zeros((p + 1, p + 1))
+        self._start[:p, :p], self._start[:p, p] = R, R @ self.theta
         self.forgetting.reset(problem)
+        self._restart = restart_hook(self.forgetting)
+        self._begin()
+
+    def _begin(self) -> None:
+        """No data yet; the estimate stays where it is until some come."""
+        self.triangle = self._start.copy()
+        samples = getattr(self.forgetting, "window_samples", None)
+        self._window = None if samples is None else SlidingWindow(samples, self.triangle.shape)
 
     def update(self, eq: Equation) -> Estimate:
         """Forget a little, then fold in k rows."""
         if eq.A.shape[1] != self.theta.size:
             raise BadInput(f"A must have {self.theta.size} columns, got {eq.A.shape[1]}")
+        W = self.weights.of(eq)
+        info: dict[str, Any] = {}
+        if self._restart is not None and self._restart(innovation(W, eq, self.theta)):
+            self._begin()
+            info["change"] = True
         factor = self.forgetting.factor()
-        if COMPILED and factor is not None:
-            theta, finite = square_root.fold(self.triangle, factor, eq.whitening(), eq.A, eq.b)
-            if not finite:
-                return Estimate(self.theta, self.covariance, {"skipped": "non-finite data"})
-            if theta is not None:
-                self.theta = theta
-            return Estimate(self.theta, self.covariance)
-        A, b = eq.whitened()
-        rows = np.empty((len(A), A.shape[1] + 1))  # (k, p + 1)
-        rows[:, :-1], rows[:, -1] = A, b
-        # One dot product tells whether anything is not finite, at a fraction of isfinite's cost.
-        if not math.isfinite(np.vdot(rows, rows)):
+        if COMPILED and factor is not None and self._window is None:
+            theta, finite = square_root.fold(self.triangle, factor, W, eq.A, eq.b)
+        else:
+            rows = whitened_rows(W, eq.A, eq.b)  # (k, p + 1)
+            finite = rows is not None
+            theta = None if rows is None else self._fold(rows, factor, info)
+        if not finite:
             return Estimate(self.theta, self.covariance, {"skipped": "non-finite data"})
-        info = self._forget(A, b, factor)
-        if "skipped" in info:
-            return Estimate(self.theta, self.covariance, info)
-        self.triangle = square_root.absorb(self.triangle, rows)
-        theta = square_root.solve(self.triangle)
         if theta is not None:
             self.theta = theta
         return Estimate(self.theta, self.covariance, info)
 
-    def _forget(self, A: Array, b: Array, factor: float | None) -> dict[str, Any]:
-        """Give up what the rule says; what it has noticed comes back as `info`."""
+    def _fold(self, rows: Array, factor: float | None, info: dict[str, Any]) -> Array | None:
+        """The new θ̂; what the rule has noticed goes into `info`."""
+        if self._window is not None:
+            data, _ = self._window.push(rows)
+            self.triangle = square_root.absorb(self._start.copy(), data)
+            return square_root.solve(self.triangle)
+        info.update(self._forget(rows, factor))
+        if "skipped" in info:
+            return None
+        self.triangle = square_root.absorb(self.triangle, rows)
+        return square_root.solve(self.triangle)
+
+    def _forget(self, rows: Array, factor: float | None) -> dict[str, Any]:
+        """Give up what the rule says; what it has noticed comes back."""
         rule = self.forgetting
         if factor is not None:
             if factor != 1.0:
                 self.triangle *= math.sqrt(factor)
             return {}
+        A, b = rows[:, :-1].copy(), rows[:, -1]  # a rule may keep what it is told
         R = self.triangle[:-1, :-1]
         information = R.T @ R
         G = rule.discount(information, A, b - A @ self.theta, self.theta)

@@ -185,6 +185,11 @@ class Contender:
                 name = f"{key}_{kind}"
                 self.info[name] = pick(self.info.get(name, float(value)), float(value))
 
+    def summary(self) -> dict[str, Any]:
+        """What it had to say over the run, and with its last estimate."""
+        last = {} if self.estimate is None else dict(self.estimate.info)
+        return {**self.info, "last": last} if last else dict(self.info)
+
     def _fail(self, reason: str, t: float | None) -> None:
         when = "" if t is None else f" (at t = {t:g} s)"
         self.failed = " ".join(reason.split()) + when

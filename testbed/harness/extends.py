@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from testbed.core.errors import BadInput
+from testbed.core.parameter_types import shown
 from testbed.core.resources import find_scenario
 
 _DEEPEST = 10
@@ -33,9 +34,12 @@ def resolve_extends(
     while "extends" in found:
         name = found["extends"]
         if not isinstance(name, str):
-            raise BadInput(f"extends must be the name of a scenario or a file, got {name!r}")
+            raise BadInput(f"extends must be the name of a scenario or a file, got {shown(name)}")
         beside = folder / name
-        other = (beside if beside.is_file() else find_scenario(name)).resolve()
+        try:
+            other = (beside if beside.is_file() else find_scenario(name)).resolve()
+        except (OSError, ValueError):  # longer than any file's name may be, or with a zero in it
+            raise BadInput(f"extends: no file can be called {shown(name)}") from None
         if other in chain or len(chain) > _DEEPEST:
             raise BadInput(f"extends = {name!r} leads back to where it came from")
         chain.append(other)

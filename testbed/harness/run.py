@@ -161,7 +161,7 @@ def _scorecard(scene: Scenario, session: Session, seed: int, stopped: str | None
             "metrics": evaluate(c.tally, names, problems),
             "changes": [{"at": change.at} for change in scene.model.change],
             "timing": {**c.history.timing(session.rig.dt), "solve_ms": c.solve_ms},
-            "info": c.info,
+            "info": c.summary(),
         }
     truths = session.truth_history.array()
     return {

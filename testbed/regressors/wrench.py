@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from testbed.core.errors import BadInput
 from testbed.core.jit import COMPILED, kernel
@@ -87,6 +88,15 @@ def wrench_columns() -> Array:
     return np.moveaxis(L, 0, 2)
 
 
+def wrench_sources(size: int) -> dict[str, NDArray[np.bool_]]:
+    """Which entries of [A | b] (6, size + 1) come from which sensor; ω and α stand together."""
+    accel, turning, wrench = np.zeros((3, 6, size + 1), dtype=bool)
+    accel[:3, 0] = accel[3:, 1:4] = True
+    turning[:3, 1:4] = turning[3:, 4:10] = True
+    wrench[:, -1] = True
+    return {"accel": accel, "gyro/angacc": turning, "wrench": wrench}
+
+
 @regressor("wrench")
 class Wrench:
     """Six rows: the wrench at a force-torque site from its accelerometer, gyro and α."""
@@ -108,6 +118,7 @@ class Wrench:
         self.cov = rig.covariance("wrench")
         self.whitener = None if self.cov is None else whitener(self.cov)
         self._mean: Array | None = None
+        self._sources = wrench_sources(rig.size)
 
     def reset(self) -> None:
         """Nothing to forget: each sample stands alone."""
@@ -129,7 +140,7 @@ class Wrench:
             A[:, :10] = wrench_regressor(a, al, w)
         b = np.zeros(6) if self._b is None else y[self._b]
         column_cov = self.column_cov(signals) if self.with_column_cov else None
-        return Equation(t, A, b, self.cov, column_cov, segment, self.whitener)
+        return Equation(t, A, b, self.cov, column_cov, segment, self.whitener, self._sources)
 
     def column_cov(self, signals: Signals) -> Array:
         """Mean over the whitened rows of E[δδᵀ] (p + 1, p + 1), δ the error of a row of [A | b].

@@ -93,6 +93,7 @@ class SignalGroup:
         ).astype(int)
         self._columns = np.arange(layout.size)
         site = {c for c, spec in table.items() if isinstance(spec, Derived) and not spec.source}
+        self._site_channels = sorted(site)
         self._roots = {c: [(roots[c], shift[c])] for c in layout if c not in site}
         for c in site:
             self._roots[c] = [self._roots[x][0] for x in ("q", "v", "a") if x in self._roots]
@@ -129,15 +130,38 @@ class SignalGroup:
     def declared_std(self) -> dict[str, Array]:
         """Standard deviation of each channel, as far as it follows from the sensors'.
 
-        A derived channel's noise is not white; this is its size alone. What comes from the plan or
-        through the kinematics is left out.
+        A derived channel's noise is not white; this is its size alone. Through the kinematics it is
+        the root mean square over poses. What comes from the plan is left out.
         """
         out = {c: std for c, std in self._noise.items() if self._roots[c][0][0] == c}
-        site = {c for c, roots in self._roots.items() if len(roots) > 1}
+        site = set(self._site_channels)
         for channel, part in self._parts.items():
             if part.root in self._noise:
                 out[channel] = part.gain * self._noise[part.root]
-        return {c: std for c, std in out.items() if c not in site}
+        out = {c: std for c, std in out.items() if c not in site}
+        if site and "a" in out:
+            found = self._site_std(*(out.get(c, np.zeros_like(out["a"])) for c in "va"))
+            out |= {c: found[SITE[c]] for c in site if np.any(found[SITE[c]])}
+        return out
+
+    def _site_std(self, v: Array, a: Array) -> Array:
+        """Standard deviation (9,) of [a − g, ω, α] from that of the joints' v and a.
+
+        To first order about rest, by differences of the site's motion, over poses within a rad.
+        """
+        assert self._site_motion is not None
+        d, poses = a.size, np.random.default_rng(0).uniform(-1.0, 1.0, (16, a.size))
+        zero, total = np.zeros(d), np.zeros(9)
+        for q in poses:
+            rest = np.array(self._site_motion(q, zero, zero)).reshape(9)
+            for j in range(d):
+                step = np.zeros(d)
+                step[j] = 1.0
+                by_a = np.array(self._site_motion(q, zero, step)).reshape(9) - rest
+                by_v = np.array(self._site_motion(q, step, zero)).reshape(9) - rest
+                total += (by_a * a[j]) ** 2
+                total[SITE["gyro"]] += (by_v[SITE["gyro"]] * v[j]) ** 2
+        return np.asarray(np.sqrt(total / len(poses)))
 
     def reset(self) -> None:
         """Forget all samples."""

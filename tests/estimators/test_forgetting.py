@@ -199,3 +199,15 @@ def test_what_a_rule_notices_is_told_and_rejected_rows_have_no_effect(name):
     assert np.array_equal(found[4].theta, found[3].theta)
     without = answers(equations[:4] + equations[5:], Rule(lambda information: None))
     np.testing.assert_allclose(found[-1].theta, without[-1].theta, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "rule", ["parallel_sum", "innovation_test", "gated", "directional_covariant", "exponential"]
+)
+@pytest.mark.parametrize("name", ["rls", "rls_l2", "rls_logdet", "qr_ls"])
+def test_every_rule_works_in_every_estimator_that_carries_information(name, rule):
+    rng = np.random.default_rng(6)
+    prior = np.array([1.0, 0.0, 0.0, 0.0, 0.1, 0.1, 0.1, 0.0, 0.0, 0.0])
+    equations = [Equation(0.0, eq.A, eq.A @ (1.1 * prior)) for eq in stream(rng, n=300)]
+    theta = feed(make_estimator(name, forgetting=rule), equations, prior)
+    np.testing.assert_allclose(theta, 1.1 * prior, rtol=0, atol=0.02)

@@ -180,7 +180,7 @@ def test_surprise_is_chi_squared():
 )
 def test_bad_settings_are_bad_input(spec, message):
     with pytest.raises(BadInput, match=message):
-        make_forgetting(spec, augment=True)
+        make_forgetting(spec, ("augment",))
 
 
 def test_rules_start_anew_at_reset():

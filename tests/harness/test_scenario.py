@@ -169,3 +169,9 @@ def test_a_resolved_scenario_runs_to_the_same_bits():
     first = run(table).scorecard["estimators"]["rls"]["theta"]
     again = Scenario.from_dict(Scenario.from_dict(table).resolved())
     assert run(again).scorecard["estimators"]["rls"]["theta"] == first
+
+
+@pytest.mark.parametrize("name", ["long" * 500, "zero\0inside"])
+def test_a_scenario_cannot_extend_what_no_file_can_be_called(name):
+    with pytest.raises(BadInput, match=r"extends|scenario"):
+        Scenario.from_dict({"extends": name, "title": "t"})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from testbed.core.errors import BadInput
@@ -13,7 +13,9 @@ from testbed.estimators.forgetting.gated import Gated
 from testbed.estimators.forgetting.innovation_test import InnovationTest
 from testbed.estimators.forgetting.level_slope import LevelSlope
 from testbed.estimators.forgetting.parallel_sum import ParallelSum, parallel_sum
+from testbed.estimators.forgetting.restart import Reset
 from testbed.estimators.forgetting.rules import Exponential, NoForgetting
+from testbed.estimators.forgetting.window import Window
 
 __all__ = [
     "CovariantDirectional",
@@ -24,25 +26,43 @@ __all__ = [
     "LevelSlope",
     "NoForgetting",
     "ParallelSum",
+    "Reset",
+    "Window",
     "make_forgetting",
     "noticed",
     "parallel_sum",
 ]
 
 
-def make_forgetting(spec: Any, augment: bool = False) -> ForgettingRule:
+# Attribute of a rule → what it does, and who can: besides `discount` these need a hook.
+HOOKS = {
+    "window_samples": ("by window", "rls, riv and rtls can"),
+    "restart": ("by reset", "rls, riv and rtls can"),
+    "augment": ("with a slope beside every parameter", "qr_ls and qr_sdp can"),
+}
+PLAIN = ("window_samples", "restart")
+
+
+def make_forgetting(spec: Any, hooks: Iterable[str] = ()) -> ForgettingRule:
     """A rule from what a user writes: None, a rate, a name, a table, or a rule itself.
 
     Args:
-        spec: What the user wrote.
-        augment: Whether the estimator can carry a slope beside each parameter.
+        spec: What the user writes.
+        hooks: Those of `HOOKS` that the estimator serves; a rule that needs another is refused.
     """
     rule = _make(spec)
-    if hasattr(rule, "augment") and not augment:
-        raise BadInput(
-            f"forgetting {type(rule).__name__} carries a slope beside every parameter, which this "
-            "estimator cannot; qr_ls and qr_sdp can"
-        )
+    for hook, (what, who) in HOOKS.items():
+        if hasattr(rule, hook) and hook not in hooks:
+            raise BadInput(f"this estimator cannot forget {what}; {who}")
+    return rule
+
+
+def make_plain_forgetting(spec: Any, owner: str) -> ForgettingRule:
+    """For estimators that can only scale, window or empty their state: no other rule will do."""
+    rule = make_forgetting(spec, PLAIN)
+    if rule.factor() is None:
+        name = getattr(type(rule), "name", type(rule).__name__)
+        raise BadInput(f"{owner} forgets by exponential, window or reset, not by {name}")
     return rule
 
 
