@@ -38,10 +38,14 @@ def parse_spec(spec: str | Mapping[str, Any] | Spec) -> Spec:
     if match is None:
         raise BadInput(f"cannot read {spec!r}: expected NAME or file.py:Class, then :key=value,…")
     params: dict[str, Any] = {}
+    seen: set[str] = set()
     for item in _split(match["params"] or ""):
         key, equals, value = item.partition("=")
         if not equals or not key.strip():
             raise BadInput(f"cannot read {item!r} in {spec!r}: expected key=value")
+        if key.strip() in seen:
+            raise BadInput(f"{spec!r}: {key.strip()!r} is given twice")
+        seen.add(key.strip())
         put(params, key.strip(), parse_value(value), f"{spec!r}: ")
     return Spec(match["use"], params)
 

@@ -79,6 +79,12 @@ class Equation:
                 f"an equation needs A of shape (k, p) and b of shape (k,), "
                 f"got {self.A.shape} and {self.b.shape}"
             )
+        k = len(self.b)
+        if self.cov is not None and self.cov.shape != (k, k):
+            raise BadInput(f"cov must have shape {(k, k)}, got {self.cov.shape}")
+        # One layout for all: compiled code is compiled once, and nobody writes into the rows.
+        object.__setattr__(self, "A", _frozen(self.A))
+        object.__setattr__(self, "b", _frozen(self.b))
 
     def whitened(self) -> tuple[Array, Array]:
         """The rows scaled to unit noise: L⁻¹A and L⁻¹b with L Lᵀ = cov."""
@@ -92,6 +98,17 @@ class Equation:
         return self.whitener
 
 
+def _frozen(array: Array) -> Array:
+    """The same numbers as read-only, contiguous float64; a view where they are so already."""
+    if array.dtype != np.float64 or not array.flags.c_contiguous:
+        array = np.ascontiguousarray(array, dtype=float)
+    elif not array.flags.writeable:
+        return array
+    array = array.view()
+    array.flags.writeable = False
+    return array
+
+
 def whitener(cov: Array) -> Array:
     """L⁻¹ with L Lᵀ = cov, so that L⁻¹ noise has unit covariance. Shape (k, k)."""
     try:
@@ -100,13 +117,26 @@ def whitener(cov: Array) -> Array:
         raise BadInput("the covariance of an equation must be positive definite") from None
 
 
+def _is_covariance(P: Array) -> bool:
+    """Whether P (p, p) is symmetric and positive definite, whatever the units of its rows."""
+    size = np.sqrt(np.abs(np.diag(P)))
+    if not np.all(np.isfinite(P)) or not np.all(np.diag(P) > 0.0):
+        return False
+    scaled = P / np.outer(size, size)
+    return bool(
+        np.allclose(scaled, scaled.T, rtol=0, atol=1e-8) and np.linalg.eigvalsh(scaled)[0] > 0
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """What an estimator returns.
 
     Args:
-        theta: Parameters (p,), in the layout of the problem.
-        cov: Covariance (p, p), or a function that works it out when somebody asks.
+        theta: Parameters (p,), in the layout of the problem. It may be what the estimator goes on
+            with: copy it before writing into it.
+        cov: Covariance (p, p), or a function that works it out when somebody asks: of the estimator
+            as it is then.
         info: Whatever else it has to say. Shared keys: `change`, `fallback`, `skipped`,
             `iterations`, `margin`, `gap`.
     """
@@ -167,11 +197,17 @@ class Problem:
                 f"prior has {prior.size} entries, but {len(bodies)} bodies and {len(extra)} "
                 f"extra parameters need {10 * len(bodies) + len(extra)}"
             )
+        if not prior.size or not np.all(np.isfinite(prior)):
+            raise BadInput("prior must hold at least one number, and only finite ones")
+        if not 0 < self.dt < np.inf:
+            raise BadInput(f"dt must be a positive time in seconds, got {self.dt}")
         if self.prior_cov is not None and np.shape(self.prior_cov) != (prior.size, prior.size):
             raise BadInput(
                 f"prior_cov must have shape {(prior.size, prior.size)}, "
                 f"got {np.shape(self.prior_cov)}"
             )
+        if self.prior_cov is not None and not _is_covariance(np.asarray(self.prior_cov, float)):
+            raise BadInput("prior_cov must be a symmetric, positive definite matrix")
         put("prior", prior)
         put("extra", extra)
         put("bodies", bodies)

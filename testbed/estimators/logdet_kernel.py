@@ -33,6 +33,7 @@ from testbed.estimators.dense_kernel import (
 
 FLAT = 1e-8  # least margin of a body that this path takes on
 EXACT = 1e-18  # of r²: an error of 1e-9 in natural coordinates
+HEAVIEST = 1e140  # Σ of a sample's squares: squares of more would overflow
 DONE, CAREFUL, SKIPPED = 0, 1, 2
 
 
@@ -264,7 +265,7 @@ def absorb(information, vector, theta, W, A, b, weight, mu, rows, v):
             rows[i, j] *= root
             total += rows[i, j] * rows[i, j]
         total += y[i] * y[i]
-    if not math.isfinite(total):
+    if not total < HEAVIEST:
         return False
     if mu != 1.0:
         multiply(information, theta, v)

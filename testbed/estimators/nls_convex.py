@@ -21,6 +21,7 @@ from testbed.estimators.logdet_interior import minimise_from_prior
 from testbed.estimators.logdet_newton import CONVERGED
 
 _EXCESS = 1e-8  # of the objective, at most
+_MOST = 10  # times that α is lowered
 _LEAST = 1e-14  # of the objective at the prior: α of data that are met exactly
 _PINNED = 1e-9  # of its reference: a friction that would be negative
 _RIDGE = 1e-10  # on extras in units of their spread, times α: what no row and no prior tells
@@ -92,7 +93,7 @@ def _path(
     at_prior = max(cost(sub.prior), float(np.finfo(float).tiny))
     alpha = max(gamma, excess(at_prior))
     theta, iterations, decrement = sub.prior, 0, np.inf
-    while True:
+    for _ in range(_MOST):
         found = minimise_from_prior(information, vector, regulariser, sub.prior, alpha)
         iterations += found.iterations
         if not found.decrement < CONVERGED and np.isfinite(decrement):

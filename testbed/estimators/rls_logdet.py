@@ -31,12 +31,13 @@ from testbed.estimators import logdet_chord, logdet_kernel
 from testbed.estimators.forgetting import make_forgetting, noticed
 from testbed.estimators.logdet import LogDet, prior_strength
 from testbed.estimators.logdet_interior import minimise_from_prior
-from testbed.estimators.logdet_kernel import CAREFUL, DONE, FLAT, SKIPPED
+from testbed.estimators.logdet_kernel import CAREFUL, DONE, FLAT, HEAVIEST, SKIPPED
 from testbed.estimators.logdet_newton import CONVERGED, Minimum, minimise
 from testbed.estimators.logdet_numpy import NumpyNewton
 from testbed.estimators.weights import make_weight
 
 _NO_WHITENER = np.zeros((0, 0))
+_NOT_FINITE = {"skipped": "non-finite data"}
 _TRIES = 10  # damped Newton steps from the last estimate before starting from the prior
 REFRESH = 200  # updates after which a chord's inverse Hessian is made anew
 
@@ -112,8 +113,6 @@ class RLSLogDet:
         mu = self.forgetting.factor()
         weight, told = self.weight.factor(k), {}
         if mu is None:
-            if not math.isfinite(np.vdot(A, A) + np.dot(b, b)):
-                return self._skipped()
             told = self._forget(A, b, W, weight)
             if "skipped" in told:
                 return Estimate(self._answer(), self.covariance, told)
@@ -150,9 +149,8 @@ class RLSLogDet:
 
     def _accumulate(self, A: Array, b: Array, W: Array | None, weight: float, mu: float) -> int:
         """The same without compiled loops."""
-        root = math.sqrt(weight)
-        A, b = (root * A, root * b) if W is None else (root * (W @ A), root * (W @ b))
-        if not math.isfinite(np.vdot(A, A) + np.dot(b, b)):
+        A, b = _weighted(A, b, W, weight)
+        if not np.vdot(A, A) + np.dot(b, b) < HEAVIEST:
             return SKIPPED
         if mu != 1.0:
             self.vector -= (1.0 - mu) * (self.information @ self.theta)
@@ -163,8 +161,9 @@ class RLSLogDet:
 
     def _forget(self, A: Array, b: Array, W: Array | None, weight: float) -> dict[str, Any]:
         """Give up what a rule that is no plain factor says; what it noticed comes back."""
-        root = math.sqrt(weight)
-        A, b = (root * A, root * b) if W is None else (root * (W @ A), root * (W @ b))
+        A, b = _weighted(A, b, W, weight)
+        if not np.vdot(A, A) + np.dot(b, b) < HEAVIEST:
+            return _NOT_FINITE
         G = self.forgetting.discount(self.information, A, b - A @ self.theta, self.theta)
         if G is not None:
             self.information -= G
@@ -213,15 +212,19 @@ class RLSLogDet:
         """Damped Newton from the last estimate; from the prior where that does not get there."""
         data, R = (self.information, self.vector), self.regulariser
         before = self.theta, R.C
-        found = minimise(*data, R, self.theta, self._alpha, most=_TRIES)
-        if found.decrement < CONVERGED:
-            return found, "damped Newton"
-        other = minimise_from_prior(*data, R, self._prior, self._alpha)
-        total = found.iterations + other.iterations
-        if other.decrement < CONVERGED:
-            return other._replace(iterations=total), "interior point"
+        total, decrement = 0, math.inf
+        try:
+            found = minimise(*data, R, self.theta, self._alpha, most=_TRIES)
+            if found.decrement < CONVERGED:
+                return found, "damped Newton"
+            other = minimise_from_prior(*data, R, self._prior, self._alpha)
+            total, decrement = found.iterations + other.iterations, other.decrement
+            if decrement < CONVERGED:
+                return other._replace(iterations=total), "interior point"
+        except np.linalg.LinAlgError:  # data that outweigh the prior beyond what doubles hold
+            pass
         theta, R.C = before  # a step that cannot be told right from wrong is not taken
-        return Minimum(theta, total, other.decrement), "no minimum found: the estimate stays"
+        return Minimum(theta, total, decrement), "no minimum found: the estimate stays"
 
     def _adapted(self) -> float:
         """αₖ = α_sf tr(Ω [∇²R(θ)]⁻¹) (III-C), and never nothing."""
@@ -237,7 +240,7 @@ class RLSLogDet:
         return self.regulariser.lift(self.theta) if self._flat else self.theta
 
     def _skipped(self) -> Estimate:
-        return Estimate(self._answer(), self.covariance, {"skipped": "non-finite data"})
+        return Estimate(self._answer(), self.covariance, _NOT_FINITE)
 
     def covariance(self) -> Array:
         """Inverse Hessian of the objective (p, p)."""
@@ -248,3 +251,10 @@ class RLSLogDet:
         H = T.T @ self.information @ T + np.diag(self._alpha * R.curvature())
         result: Array = T @ np.linalg.solve(H, T.T)
         return 0.5 * (result + result.T)
+
+
+def _weighted(A: Array, b: Array, W: Array | None, weight: float) -> tuple[Array, Array]:
+    """Rows scaled to unit noise, times the root of the weight; what overflows is not finite."""
+    root = math.sqrt(weight)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return (root * A, root * b) if W is None else (root * (W @ A), root * (W @ b))

@@ -130,10 +130,14 @@ def _shown(values: Any) -> str:
 
 def main() -> int:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seeds", type=int, default=20)
-    parser.add_argument("--json", action="store_true")
+    parser = argparse.ArgumentParser(
+        prog="python -m testbed.reproduce.ekal_comparison", description=__doc__.splitlines()[0]
+    )
+    parser.add_argument("--seeds", type=int, default=20, help="how many, from 0")
+    parser.add_argument("--json", action="store_true", help="one JSON document on stdout")
     options = parser.parse_args()
+    if options.seeds < 1:
+        parser.error("--seeds must be at least 1")
     found = table(options.seeds, progress=True)
     if options.json:
         rows = {c: {k: v.tolist() for k, v in row.items()} for c, row in found.items()}

@@ -117,9 +117,14 @@ def study(
 
 def main() -> int:
     """Print a line a case; 1 where a target is missed."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seeds", type=int, default=20)
-    seeds = range(FIRST, FIRST + parser.parse_args().seeds)
+    parser = argparse.ArgumentParser(
+        prog="python -m testbed.reproduce.ekal_tracking", description=__doc__.splitlines()[0]
+    )
+    parser.add_argument("--seeds", type=int, default=20, help=f"how many, from {FIRST}")
+    options = parser.parse_args()
+    if options.seeds < 1:
+        parser.error("--seeds must be at least 1")
+    seeds = range(FIRST, FIRST + options.seeds)
     targets: dict[str, tuple[Callable[[Array], Any], float, str, str]] = {
         "burn": (np.median, 0.002, "burn 5 → 4 kg in 40 s: mass rms, median", "%"),
         "grasp": (np.median, 1.0, "grasp: mass within 2 %, median", "s"),

@@ -117,5 +117,5 @@ def test_bad_parameters_are_refused(spec, message):
 
 
 def test_a_prior_that_is_no_covariance_is_refused():
-    with pytest.raises(BadInput, match="positive definite prior_cov"):
+    with pytest.raises(BadInput, match="prior_cov must be"):
         reset(CovariantDirectional(), prior_cov=-np.eye(6))

@@ -101,7 +101,7 @@ class CovariantDirectional(_Directional):
         self, information: Array, rows: Array, innovation: Array, theta: Array
     ) -> Array | None:
         """(1 − μ) ΩD (DᵀΩD)⁺ DᵀΩ with D = H⁻¹Γᵀ, or None where nothing is above the threshold."""
-        if self._mu == 1.0:
+        if self._mu == 1.0 or not len(rows):
             return None
         factor, info = dpotrf(information + self._prior, lower=1, overwrite_a=1)
         if info != 0:

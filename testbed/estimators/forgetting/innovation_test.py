@@ -84,7 +84,7 @@ class InnovationTest:
         Sets `changed` where it did, and `reject` where these rows should be left out.
         """
         self.changed = self.reject = False
-        nu = surprise(information, rows, innovation)
+        nu = surprise(information, rows, innovation) if len(rows) else None
         if nu is None:
             return None
         k, nu = len(innovation), nu / self._noise

@@ -105,7 +105,7 @@ class ParallelSum:
             new = self._mu * self.window + block.T @ block
             if math.isfinite(np.vdot(new, new)):
                 self.window = new
-        self._rows.append(rows)
+        self._rows.append(rows.copy())  # who gave them may use them up
         if not full or self._mu == 1.0:
             return None
         G = parallel_sum(information, self.kappa * self.window)

@@ -6,6 +6,8 @@ import math
 
 from testbed.core.errors import BadInput
 
+_LEAST = 1e-300  # of μ, where a time constant is much shorter than a sample
+
 
 class Rate:
     """μ, the share that is kept a sample.
@@ -39,6 +41,6 @@ class Rate:
     def a_sample(self, dt: float) -> float:
         """μ for samples dt seconds apart."""
         if self.tau is not None:
-            return math.exp(-dt / self.tau)
+            return max(math.exp(-dt / self.tau), _LEAST)
         assert self.rate is not None
         return self.rate
