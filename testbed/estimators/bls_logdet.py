@@ -28,7 +28,7 @@ from testbed.estimators.logdet import LogDet, cone_margin, prior_strength
 from testbed.estimators.logdet_cvxpy import SOLVERS, minimise_by_cvxpy
 from testbed.estimators.logdet_interior import minimise_from_prior
 from testbed.estimators.logdet_newton import CONVERGED
-from testbed.estimators.weights import make_weight
+from testbed.estimators.weights import check_positive, make_weight
 
 _SURE = 1e-14  # λ² at which an answer is right to 1e-7, whatever its solver thinks of it
 
@@ -62,9 +62,7 @@ class BLSLogDet:
         cvxpy_solver: str = "CLARABEL",
         tolerance: float = 1e-12,
     ) -> None:
-        for name, value in (("alpha", alpha), ("beta", beta), ("tolerance", tolerance)):
-            if value is not None and not 0 < value < math.inf:
-                raise BadInput(f"{name} must be positive, got {value}")
+        check_positive(alpha=alpha, beta=beta, tolerance=tolerance)
         if window is not None and (isinstance(window, bool) or window < 1 or window % 1):
             raise BadInput(f"window must be a whole number of samples from 1 on, got {window!r}")
         if solver not in ("newton", "cvxpy"):

@@ -30,7 +30,7 @@ from testbed.estimators import square_root
 from testbed.estimators.forgetting import make_forgetting, noticed
 from testbed.estimators.logdet import cone_margin
 from testbed.estimators.logdet_kernel import invert_bodies
-from testbed.estimators.weights import make_weight
+from testbed.estimators.weights import check_positive, make_weight
 
 
 @estimator("rls_l2", claims={"batch_exact"})
@@ -55,9 +55,7 @@ class RLSL2:
         weight: float | str = 1.0,
         forgetting: Any = None,
     ) -> None:
-        for name, value in (("alpha", alpha), ("beta", beta)):
-            if value is not None and not 0 < value < math.inf:
-                raise BadInput(f"{name} must be positive, got {value}")
+        check_positive(alpha=alpha, beta=beta)
         self.alpha, self.beta = alpha, beta
         self.weight = make_weight(weight)
         self.forgetting = make_forgetting(forgetting)

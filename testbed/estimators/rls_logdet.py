@@ -34,7 +34,7 @@ from testbed.estimators.logdet_interior import minimise_from_prior
 from testbed.estimators.logdet_kernel import CAREFUL, DONE, FLAT, HEAVIEST, SKIPPED
 from testbed.estimators.logdet_newton import CONVERGED, Minimum, minimise
 from testbed.estimators.logdet_numpy import NumpyNewton
-from testbed.estimators.weights import make_weight
+from testbed.estimators.weights import check_positive, make_weight
 
 _NO_WHITENER = np.zeros((0, 0))
 _NOT_FINITE = {"skipped": "non-finite data"}
@@ -68,9 +68,7 @@ class RLSLogDet:
         adaptive: float | None = None,
         forgetting: Any = None,
     ) -> None:
-        for name, value in (("alpha", alpha), ("beta", beta), ("adaptive", adaptive)):
-            if value is not None and not 0 < value < math.inf:
-                raise BadInput(f"{name} must be positive, got {value}")
+        check_positive(alpha=alpha, beta=beta, adaptive=adaptive)
         if isinstance(every, bool) or not isinstance(every, int) or every < 1:
             raise BadInput(f"every must be a whole number of samples from 1 on, got {every!r}")
         if mode not in ("newton", "chord"):

@@ -55,6 +55,13 @@ def make_weight(spec: Any = 1.0) -> Weight:
     raise BadInput(f'weight must be a positive number or "{NORMALISED}", got {shown(spec)}')
 
 
+def check_positive(**values: float | None) -> None:
+    """Refuse what is given and not a positive, finite number, by its name."""
+    for name, value in values.items():
+        if value is not None and not 0 < value < math.inf:
+            raise BadInput(f"{name} must be positive, got {value}")
+
+
 def _memory(rule: ForgettingRule) -> float | None:
     """μ, the share of the information that the rule keeps a sample; None where it keeps all.
 

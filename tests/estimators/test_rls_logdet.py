@@ -18,23 +18,14 @@ from testbed.inertia import (
     pseudo_inertia,
     sample_around,
 )
-from testbed.regressors import wrench_regressor
 from testbed.scores import count_inconsistent
+from tests.estimators.nls_problems import stream
 
 
 def bodies(rng, n=1):
     """n random bodies and priors near them."""
     truth = np.array([sample_around(box(1.5, [0.1, 0.2, 0.3]), 0.4, rng) for _ in range(n)])
     return truth.ravel(), np.array([sample_around(t, 0.3, rng) for t in truth]).ravel()
-
-
-def stream(rng, theta, rows, noise=0.3, extra=0):
-    """Wrench equations of as many bodies as θ has, with a few extra columns."""
-    n = (theta.size - extra) // 10
-    for k in range(rows):
-        blocks = [wrench_regressor(*rng.normal(size=(3, 3)) * 3) for _ in range(n)]
-        A = np.hstack([*blocks, rng.normal(size=(6, extra))])
-        yield Equation(k * 1e-3, A, A @ theta + noise * rng.normal(size=6), noise**2 * np.eye(6))
 
 
 def feed(est, equations, problem):
