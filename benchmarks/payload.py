@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import testbed
-from benchmarks.timing import ratio, report
+from benchmarks.timing import Row, ratio, report
 from testbed import Equation, Estimate, make_estimator
 from testbed.core.jit import COMPILED, kernel
 from testbed.estimators import instrument, square_root, tls_kernel
@@ -101,7 +101,7 @@ def main() -> int:
     """Time all of it, in this process and in one without compiled code."""
     tap = arm()
     printed, n = plugin(tap, "rtls_isvd", 1), len(tap.pairs)
-    rows: dict[str, tuple[float, float, float, str, float | None]] = {}
+    rows: dict[str, Row] = {}
     if COMPILED:
         for name, loop in kernels(tap).items():
 

@@ -59,12 +59,13 @@ def main() -> int:
         mujoco.mj_step(model, data, substeps)
 
     step, us, ref = ratio(session.step, physics, loops=3000)
-    rows = {"Session.step of the arm (at most 130 µs)": (step, us, ref, "its RK4 steps", 5.0)}
+    rows = {"Session.step of the arm": (step, us, ref, "its RK4 steps", 5.0)}
     clean = plant._clean  # type: ignore[attr-defined]
     stage = plant.sensors  # type: ignore[attr-defined]
     r, us_stage, ref = ratio(lambda: stage.measure(clean), physics, loops=3000)
-    rows["sensor stage, every channel noisy with delay"] = (r, us_stage, ref, "its RK4 steps", None)
-    return max(report(rows, "--json" in sys.argv), int(us > 130.0))
+    rows["sensor stage in a session"] = (r, us_stage, ref, "its RK4 steps", None)
+    slow = [f"Session.step: {us:.0f} µs, at most 130"] if us > 130.0 else []
+    return report(rows, "--json" in sys.argv, slow)
 
 
 if __name__ == "__main__":

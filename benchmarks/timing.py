@@ -8,8 +8,12 @@ from __future__ import annotations
 
 import json
 import statistics
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+
+Row = tuple[float, float, float, str, float | None]
+"""Ratio, µs, µs of the reference, name of the reference, the largest ratio allowed."""
 
 
 def ratio(
@@ -28,17 +32,31 @@ def ratio(
     return statistics.median(a / b for a, b in zip(*times, strict=True)), one, other
 
 
-def report(rows: dict[str, tuple[float, float, float, str, float | None]], as_json: bool) -> int:
-    """Print name → (ratio, µs, reference µs, reference's name, bound); 1 where one is broken."""
-    broken = [n for n, (r, _, _, _, bound) in rows.items() if bound is not None and r > bound]
+def report(
+    rows: dict[str, Row],
+    as_json: bool,
+    also: Sequence[str] = (),
+    more: Mapping[str, object] | None = None,
+) -> int:
+    """Print all rows; 1 where a bound is broken, of a row or (in words) among `also`.
+
+    With JSON, `more` keys go into the document."""
+    broken = [
+        f"{name}: {r:.3g} × {what}, at most {bound:g}"
+        for name, (r, _, _, what, bound) in rows.items()
+        if bound is not None and not r <= bound
+    ]
+    broken += also
     if as_json:
         table = {
             name: {"ratio": r, "us": us, "reference_us": ref, "reference": what, "bound": bound}
             for name, (r, us, ref, what, bound) in rows.items()
         }
-        print(json.dumps({"ratios": table}, indent=1))
+        print(json.dumps({"ratios": table, "broken": broken, **(more or {})}, indent=1))
     else:
         for name, (r, us, ref, what, bound) in rows.items():
             limit = "" if bound is None else f", at most {bound:g}"
             print(f"{name}: {us:.2f} µs = {r:.2f} × {what} ({ref:.2f} µs{limit})")
+        for sentence in broken:
+            print(f"broken: {sentence}", file=sys.stderr)
     return 1 if broken else 0

@@ -16,6 +16,8 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from testbed.envs.ids import register_when_gymnasium_is_there
+
 __version__ = "0.1.0"
 
 _WHERE = {
@@ -30,15 +32,21 @@ _WHERE = {
     "Session": "testbed.harness",
     "TestbedError": "testbed.core.errors",
     "Truth": "testbed.core.types",
+    "compare": "testbed.sweep",
     "make_estimator": "testbed.make",
     "make_plant": "testbed.make",
     "register": "testbed.make",
     "run": "testbed.harness",
     "wrap": "testbed.estimators",
 }
-_ROOMS = ("inertia", "kinematics", "regressors", "estimators", "plants", "harness", "logs")
+_ROOMS = (
+    "checks", "inertia", "kinematics", "regressors", "estimators", "plants", "harness", "logs",
+    "envs", "sweep",
+)  # fmt: skip
 
 __all__ = [*_WHERE, *_ROOMS]
+
+register_when_gymnasium_is_there()
 
 
 def __getattr__(name: str) -> Any:

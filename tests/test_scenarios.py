@@ -13,10 +13,13 @@ import testbed
 from testbed.core.resources import scenario_names, scenarios_dir
 
 ASKED = {
-    "arm_grasp", "arm_payload", "arm_vibration", "cheetah_payload_step", "cheetah_swing",
+    "arm_grasp", "arm_payload", "arm_pick_and_place_adaptive", "arm_vibration",
+    "cheetah_payload_step", "cheetah_swing", "cheetah_swing_adaptive", "flyer_docking",
+    "flyer_pointing", "flyer_slosh",
     "free_flyer_fuel_burn", "free_flyer_grasp", "free_flyer_id", "human_plate", "random_bodies",
     "rest_then_grasp", "why_negative_mass",
 }  # fmt: skip
+NOT_RIGID = {"flyer_slosh"}  # no parameters solve their equations, and they say so
 SCRIPTS = sorted(scenarios_dir().glob("*.py"))
 
 
@@ -40,7 +43,8 @@ def test_a_scenario_passes_and_its_worse_estimator_does_not(name):
     result = testbed.run(name)
     card = result.scorecard
     assert result.passed, [r for r in card["accept"] if not r["passed"]]
-    assert card["truth"]["residual_max"] < 1e-10
+    residual = card["truth"]["residual_max"]
+    assert residual is None if name in NOT_RIGID else residual < 1e-10
     for row in card["accept"]:
         rule = row["rule"]
         worse = card["estimators"][rule["fails_for"]]["metrics"][rule["metric"]]

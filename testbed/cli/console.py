@@ -11,7 +11,7 @@ from contextlib import contextmanager, redirect_stdout
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from testbed.core.jit import is_cold
+from testbed.core.jit import is_cold, watch_compilation
 
 _LONGEST = 1000  # characters of a message
 _PATIENCE = 2.0  # s after which somebody who waits wants to see that it goes on
@@ -31,10 +31,14 @@ def complain(message: str) -> None:
 
 
 @contextmanager
-def progress(title: str, quiet: bool = False) -> Iterator[Callable[[int, int], None] | None]:
+def progress(
+    title: str, quiet: bool = False, unit: str = "samples"
+) -> Iterator[Callable[[int, int], None] | None]:
     """A bar on a terminal; on a pipe, a line every few seconds once it takes long."""
-    # The first run compiles its kernels: say so while nothing moves yet.
-    compiling = "compiling kernels, only the first time (about 15 s)" if is_cold() else ""
+    # The first run compiles its kernels: say so while nothing moves yet. A later one may need
+    # some that no run has needed before.
+    compiling = "compiling kernels, only the first time (15 to 30 s)" if is_cold() else ""
+    more = "compiling some more kernels, only the first time"
     if quiet:
         yield None
     elif sys.stderr.isatty():
@@ -50,7 +54,8 @@ def progress(title: str, quiet: bool = False) -> Iterator[Callable[[int, int], N
             def show(done: int, total: int) -> None:
                 bar.update(task, completed=done, total=total, description=title)
 
-            yield show
+            with watch_compilation(lambda: bar.update(task, description=compiling or more)):
+                yield show
     else:
         if compiling:
             print(f"testbed: {compiling}", file=sys.stderr)
@@ -60,9 +65,38 @@ def progress(title: str, quiet: bool = False) -> Iterator[Callable[[int, int], N
             nonlocal last
             if time.monotonic() - last > _PATIENCE:
                 last = time.monotonic()
-                print(f"testbed: {title}: {done} of {total} samples", file=sys.stderr)
+                print(f"testbed: {title}: {done} of {total} {unit}", file=sys.stderr)
 
-        yield line
+        def tell() -> None:
+            if not compiling:
+                print(f"testbed: {more}", file=sys.stderr)
+
+        with watch_compilation(tell):
+            yield line
+
+
+@contextmanager
+def stages(title: str, compiles: bool = False) -> Iterator[Callable[[str], None]]:
+    """A line on stderr that says what goes on; on a pipe only once it takes long.
+
+    Args:
+        title: Of the whole.
+        compiles: Whether kernels may have to be compiled first, which is then announced.
+    """
+    first = "compiling kernels, only the first time (about 15 s)" if compiles and is_cold() else ""
+    if sys.stderr.isatty():
+        with stderr().status(first or title) as status:
+            yield lambda stage: status.update(f"{title}: {stage}")
+        return
+    if first:
+        print(f"testbed: {first}", file=sys.stderr)
+    start = time.monotonic()
+
+    def line(stage: str) -> None:
+        if time.monotonic() - start > _PATIENCE:
+            print(f"testbed: {title}: {stage}", file=sys.stderr, flush=True)
+
+    yield line
 
 
 @contextmanager

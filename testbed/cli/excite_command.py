@@ -139,7 +139,7 @@ def _progress(title: str) -> Iterator[Callable[[str, int, int], None]]:
     from testbed.core.jit import is_cold
 
     # The first run compiles its kernels: say so while nothing moves yet.
-    first = "compiling kernels, only the first time (about 15 s)" if is_cold() else ""
+    first = "compiling kernels, only the first time (15 to 30 s)" if is_cold() else ""
     if sys.stderr.isatty():
         with stderr().status(first or f"{title}: preparing") as status:
             yield lambda stage, done, total: status.update(f"{title}: {stage}, {done} of {total}")

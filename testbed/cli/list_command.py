@@ -11,6 +11,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+# Every estimate a possible body; the same estimate in all frames and units.
+WORTH_SAYING = ("consistent", "invariant")
+
 
 def list_plugins(
     kind: Annotated[
@@ -35,7 +38,7 @@ def list_plugins(
     for column in ("name", "summary", *(["claims"] if claims else [])):
         table.add_column(column, overflow="fold", no_wrap=column == "name")
     for row in rows:
-        extra = [", ".join(row.get("claims", []))] if claims else []
+        extra = [_said(row)] if claims else []
         table.add_row(row["name"], escape(row["summary"]), *extra)
     Console().print(table)
     return 0
@@ -53,7 +56,16 @@ def find_rows(kind: str, everything: bool) -> list[dict[str, Any]]:
         raise UnknownName("kind", kind, [*KINDS, "scenarios"])
     entries = KINDS[kind].all().values()
     rows = [e.as_dict() for e in entries if everything or "reference" not in e.tags]
+    if kind == "estimators":
+        for row in rows:
+            row["claims"] = row.get("claims", [])
+            row["lacks"] = [claim for claim in WORTH_SAYING if claim not in row["claims"]]
     return sorted(rows, key=lambda row: str(row["name"]))
+
+
+def _said(row: dict[str, Any]) -> str:
+    """What an estimator claims, and what it does not though one might think so."""
+    return ", ".join([*row.get("claims", []), *(f"not {lack}" for lack in row.get("lacks", []))])
 
 
 def _scenario_row(name: str) -> dict[str, Any]:

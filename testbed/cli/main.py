@@ -1,4 +1,4 @@
-"""The command line: `testbed run`, `testbed list`, `testbed scenario`.
+"""The command line: `testbed run`, `testbed report`, `testbed replay`, `testbed list`, ….
 
 Exit codes: 0 fine; 1 an accept rule or an estimator failed (the run itself finished); 2 bad
 input; 130 interrupted. With --json stdout holds exactly one JSON document; everything else goes
@@ -12,8 +12,26 @@ from collections.abc import Sequence
 
 import typer
 
-from testbed.cli import excite_command, list_command, run_command, scenario_command
+from testbed.cli import (
+    bench_command,
+    break_command,
+    check_command,
+    compare_command,
+    excite_command,
+    identify_command,
+    list_command,
+    replay_command,
+    report_command,
+    reproduce_command,
+    results_command,
+    run_command,
+    scenario_command,
+    stress_command,
+    sweep_command,
+    tune_command,
+)
 from testbed.cli.console import complain
+from testbed.cli.watchers import with_optional_file
 from testbed.core.errors import TestbedError
 
 app = typer.Typer(
@@ -28,7 +46,19 @@ app = typer.Typer(
 app.command("run")(run_command.run_scenario)
 app.command("list")(list_command.list_plugins)
 app.add_typer(scenario_command.app, name="scenario")
+app.command("check")(check_command.check_plugin)
 app.command("excite")(excite_command.excite)
+app.command("report")(report_command.report)
+app.command("replay")(replay_command.replay_logs)
+app.command("identify")(identify_command.identify_robot)
+app.command("sweep")(sweep_command.sweep_scenarios)
+app.command("compare")(compare_command.compare_estimators)
+app.command("tune")(tune_command.tune_estimator)
+app.command("stress")(stress_command.stress_estimators)
+app.command("break")(break_command.break_estimator_command)
+app.command("results")(results_command.show_results)
+app.command("bench")(bench_command.bench)
+app.command("reproduce")(reproduce_command.reproduce_paper)
 
 
 @app.callback()
@@ -57,7 +87,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _invoke(arguments: list[str], debug: bool) -> int:
     try:
         code = typer.main.get_command(app).main(
-            args=arguments, prog_name="testbed", standalone_mode=False
+            args=with_optional_file(arguments),
+            prog_name="testbed",
+            standalone_mode=False,
+            obj=arguments,  # what was typed, for results
         )
         if code == 130:  # newer Typers turn Ctrl-C into this code by themselves, without a word
             complain("interrupted")

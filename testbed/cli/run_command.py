@@ -10,9 +10,11 @@ import typer
 
 from testbed.cli.console import complain, progress, stdout_to_stderr
 from testbed.cli.scorecard import show_scorecard
+from testbed.cli.watchers import Watchers
 
 
 def run_scenario(
+    context: typer.Context,
     scenario: Annotated[str, typer.Argument(help="A shipped scenario's name or a TOML file.")],
     seed: Annotated[int | None, typer.Option(help="Overrides the scenario's seed.")] = None,
     estimator: Annotated[
@@ -36,7 +38,19 @@ def run_scenario(
     out: Annotated[
         Path | None, typer.Option(help="Folder for result.json, history.npz and log.npz.")
     ] = None,
-    record: Annotated[Path | None, typer.Option(help="Write the log to this .npz file.")] = None,
+    record: Annotated[
+        Path | None, typer.Option(help="Write the log to this file: .npz, .csv or .parquet.")
+    ] = None,
+    video: Annotated[
+        Path | None, typer.Option(help="Film of the run, an .mp4 file (extra `video`).")
+    ] = None,
+    rerun: Annotated[
+        str | None,
+        typer.Option(
+            metavar="[FILE]",
+            help="Live view in Rerun, or save it to this .rrd file (extra `viz`).",
+        ),
+    ] = None,
     trust_plugins: Annotated[
         bool, typer.Option("--trust-plugins", help="Let plugin files named in the scenario run.")
     ] = False,
@@ -55,7 +69,8 @@ def run_scenario(
     scene = Scenario.load(scenario, changed)
     if only and not estimator:
         raise BadInput("--only keeps the estimators given by --estimator: name at least one")
-    _check_places(out, record)
+    check_places(out, record)
+    watchers = Watchers(scene, video, rerun)
     try:
         with progress(scene.model.title) as show, stdout_to_stderr():
             result = run(
@@ -68,11 +83,15 @@ def run_scenario(
                 trust_plugins=trust_plugins,
                 plugin_timeout=plugin_timeout,
                 progress=show,
+                watch=watchers.watch,
+                command=watchers.command(context.obj),
             )
     except KeyboardInterrupt:
         for path in [p for p in (out, record) if p is not None and p.exists()]:
             complain(f"what was done until then is in {path}")
         raise
+    finally:
+        watchers.close()
     if json:
         typer.echo(result.json())
     else:
@@ -91,10 +110,11 @@ def run_scenario(
             complain(f"accept rule failed: {describe(rule)}")
     if result.scorecard["stopped"]:
         complain(result.scorecard["stopped"])
+    watchers.write_film()
     return 0 if result.passed else 1
 
 
-def _check_places(out: Path | None, record: Path | None) -> None:
+def check_places(out: Path | None, record: Path | None) -> None:
     """Refuse before the run what could not be written after it."""
     from testbed.core.errors import BadInput
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -58,8 +59,45 @@ _FOLDER = _cache_folder() if COMPILED else ""
 
 
 def is_cold() -> bool:
-    """Whether kernels are yet to be compiled, which takes a while the first time."""
-    return bool(_FOLDER) and not os.listdir(_FOLDER)
+    """Whether kernels are yet to be compiled, which takes a while the first time.
+
+    Numba makes folders as soon as a kernel is decorated; only an index (.nbi) tells of compilation.
+    """
+    return bool(_FOLDER) and not any(Path(_FOLDER).rglob("*.nbi"))
+
+
+@contextmanager
+def compilation(begins: Callable[[], None], ends: Callable[[], None]) -> Iterator[None]:
+    """Call `begins` and `ends` around every kernel that is compiled in here, nested ones too."""
+    if _numba is None:
+        yield
+        return
+    from numba.core import event
+
+    class Ends(event.Listener):
+        def on_start(self, event: Any) -> None:
+            begins()
+
+        def on_end(self, event: Any) -> None:
+            ends()
+
+    with event.install_listener("numba:compile", Ends()):
+        yield
+
+
+@contextmanager
+def watch_compilation(tell: Callable[[], None]) -> Iterator[None]:
+    """Call `tell` once if a kernel is compiled in here, and not if all come from the cache."""
+    told = False
+
+    def begins() -> None:
+        nonlocal told
+        if not told:
+            told = True
+            tell()
+
+    with compilation(begins, lambda: None):
+        yield
 
 
 def kernel(function: F) -> F:

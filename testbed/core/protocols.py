@@ -43,6 +43,8 @@ class ForgettingRule(Protocol):
     Two hooks are optional, and estimators that cannot serve them refuse the rule: an attribute
     `window` (samples, known after reset) beyond which rows count nothing, and a method
     `restart(innovation) -> bool` that tells whether to give up all data before these rows.
+    What a rule may have besides, set by `discount`: `changed` (it deflated the information),
+    `reject` (leave these rows out) and `sieve` (k, k), by which whitened rows are multiplied.
     """
 
     def reset(self, problem: Problem) -> None:
@@ -84,11 +86,11 @@ class Source(Protocol):
 
     rig: Rig
 
-    def reset(self, seed: int) -> tuple[Sample, Truth]:
-        """Sample 0."""
+    def reset(self, seed: int) -> tuple[Sample, Truth | None]:
+        """Sample 0; the truth is None where nobody knows it."""
         ...
 
-    def step(self, action: Array | None = None) -> tuple[Sample, Truth]:
+    def step(self, action: Array | None = None) -> tuple[Sample, Truth | None]:
         """The next sample, after `action` (None: the source's own controller) was held for dt."""
         ...
 

@@ -1,7 +1,8 @@
-"""Finds the models and scenarios that come with the package, and those of the user.
+"""Finds the models, scenarios and benchmarks that come with the package, and those of the user.
 
-They lie in ``models/`` and ``scenarios/`` of a checkout, and in ``testbed/_data`` of an installed
-wheel. A checkout wins: an editable install leaves copies behind that go stale.
+They lie in ``models/``, ``scenarios/`` and ``benchmarks/`` of a checkout, and in
+``testbed/_data`` of an installed wheel. A checkout wins: an editable install leaves copies behind
+that go stale.
 """
 
 import difflib
@@ -26,6 +27,11 @@ def models_dir() -> Path:
 def scenarios_dir() -> Path:
     """Returns the folder of the shipped scenarios."""
     return _shipped("scenarios")
+
+
+def benchmarks_dir() -> Path:
+    """Returns the folder of the benchmarks: a package, importable from the folder it is in."""
+    return _shipped("benchmarks")
 
 
 def model_names() -> list[str]:

@@ -22,7 +22,7 @@ from testbed.core.errors import BadInput
 from testbed.core.jit import COMPILED, kernel
 from testbed.core.signals import Array
 from testbed.core.types import Equation
-from testbed.estimators.square_root import absorb, reflect, scale_rows, whiten
+from testbed.estimators.square_root import absorb, reflect, scale_rows, unknown, whiten
 
 U = np.uint64
 
@@ -139,6 +139,9 @@ def solve(Q: Array) -> Array | None:
 def covariance(Q: Array) -> Array:
     """N⁻¹N⁻ᵀ (p, p): of unit noise on every row of b, orthogonal reflections leave it so."""
     p = len(Q)
-    inverse = np.linalg.inv(Q[:, p : 2 * p])
+    try:
+        inverse = np.linalg.inv(Q[:, p : 2 * p])
+    except np.linalg.LinAlgError:
+        return unknown(p)
     result: Array = inverse @ inverse.T
     return result

@@ -38,10 +38,16 @@ _PASSES = 4
 
 @kernel
 def follow(M, rows, K):
-    """M ← (M⁻¹ + rowsᵀ rows)⁻¹ = M − Kᵀ S⁻¹ K, K = rows M and S = 1 + K rowsᵀ; K is scratch."""
+    """M ← (M⁻¹ + rowsᵀ rows)⁻¹; K is scratch."""
+    multiply_rows(M, rows, K)
+    return woodbury(M, rows, K)
+
+
+@kernel
+def woodbury(M, rows, K):
+    """M ← M − Kᵀ S⁻¹ K with K = rows M and S = 1 + K rowsᵀ; K is used up."""
     k = rows.shape[0]
     S = np.empty((k, k))
-    multiply_rows(M, rows, K)
     for r in range(k):
         for s in range(r + 1):
             S[r, s] = dot(rows[r], K[s])

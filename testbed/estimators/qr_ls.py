@@ -23,10 +23,10 @@ from testbed.core.registry import estimator
 from testbed.core.signals import Array
 from testbed.core.types import Equation, Estimate, Problem, whitener
 from testbed.estimators import square_root
-from testbed.estimators.forgetting import make_forgetting, noticed
+from testbed.estimators.forgetting import make_forgetting, noticed, sifted
 
 
-@estimator("qr_ls", claims={"batch_exact"})
+@estimator("qr_ls", claims={"batch_exact", "bounded"})
 class QRLS:
     """Recursive economy QR with tracking of changes (Ekal & Ventura 2020). May be impossible.
 
@@ -112,6 +112,7 @@ class QRLS:
             self.triangle *= math.sqrt(factor)
         if self._info.get("skipped"):
             return True
+        (rows,) = sifted(self.forgetting, rows)
         if self._slopes:
             self._advance(t)
             rows = np.vstack([rows, self._renewed(factor)])

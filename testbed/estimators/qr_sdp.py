@@ -63,7 +63,7 @@ def _step(T, factor, W, A, b, basis, free, x, out):  # type: ignore[no-untyped-d
     return status
 
 
-@estimator("qr_sdp", claims={"consistent"})
+@estimator("qr_sdp", claims={"bounded", "consistent"})
 class QRSDP(QRLS):
     """Recursive QR, every estimate a possible body (Ekal & Ventura 2020); one body.
 

@@ -34,7 +34,7 @@ from testbed.estimators.sliding import SlidingWindow
 from testbed.estimators.square_root import absorb
 
 
-@estimator("riv", claims={"batch_exact"})
+@estimator("riv", claims={"batch_exact", "bounded"})
 class RIV:
     """Instrumental variables: no bias from noisy rows, given setpoints or a second sensor.
 

@@ -27,7 +27,7 @@ from testbed.core.registry import estimator
 from testbed.core.signals import Array
 from testbed.core.types import Equation, Estimate, Problem
 from testbed.estimators import square_root
-from testbed.estimators.forgetting import PLAIN, make_forgetting, noticed
+from testbed.estimators.forgetting import PLAIN, make_forgetting, noticed, sifted
 from testbed.estimators.row_weights import (
     RowWeights,
     check_prior_std,
@@ -39,7 +39,7 @@ from testbed.estimators.row_weights import (
 from testbed.estimators.sliding import SlidingWindow
 
 
-@estimator("rls", claims={"batch_exact"})
+@estimator("rls", claims={"batch_exact", "bounded"})
 class RLS:
     """Least squares from the prior on, with pluggable forgetting. Not physically consistent.
 
@@ -111,6 +111,7 @@ class RLS:
         info.update(self._forget(rows, factor))
         if "skipped" in info:
             return None
+        (rows,) = sifted(self.forgetting, rows)
         self.triangle = square_root.absorb(self.triangle, rows)
         return square_root.solve(self.triangle)
 

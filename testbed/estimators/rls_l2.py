@@ -27,13 +27,13 @@ from testbed.core.registry import estimator
 from testbed.core.signals import Array
 from testbed.core.types import Equation, Estimate, Problem
 from testbed.estimators import square_root
-from testbed.estimators.forgetting import make_forgetting, noticed
+from testbed.estimators.forgetting import make_forgetting, noticed, sifted
 from testbed.estimators.logdet import cone_margin
 from testbed.estimators.logdet_kernel import invert_bodies
 from testbed.estimators.weights import check_positive, make_weight
 
 
-@estimator("rls_l2", claims={"batch_exact"})
+@estimator("rls_l2", claims={"batch_exact", "bounded"})
 class RLSL2:
     """Least squares with a plain l2 prior (Cho 2024, eq. 30). Not physically consistent.
 
@@ -116,6 +116,8 @@ class RLSL2:
             told = noticed(self.forgetting)
             if "skipped" in told:
                 return None, told
+            (rows,) = sifted(self.forgetting, rows)
+            A = rows[:, :-1]
             self.data += A.T @ A
         elif mu != 1.0:
             self.triangle = _fade(self.triangle, mu, self.ridge, self.theta)

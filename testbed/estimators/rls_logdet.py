@@ -28,7 +28,7 @@ from testbed.core.registry import estimator
 from testbed.core.signals import Array
 from testbed.core.types import Equation, Estimate, Problem
 from testbed.estimators import logdet_chord, logdet_kernel
-from testbed.estimators.forgetting import make_forgetting, noticed
+from testbed.estimators.forgetting import make_forgetting, noticed, sifted
 from testbed.estimators.logdet import LogDet, prior_strength
 from testbed.estimators.logdet_interior import minimise_from_prior
 from testbed.estimators.logdet_kernel import CAREFUL, DONE, FLAT, HEAVIEST, SKIPPED
@@ -42,7 +42,7 @@ _TRIES = 10  # damped Newton steps from the last estimate before starting from t
 REFRESH = 200  # updates after which a chord's inverse Hessian is made anew
 
 
-@estimator("rls_logdet", claims={"batch_exact", "consistent", "invariant"})
+@estimator("rls_logdet", claims={"batch_exact", "bounded", "consistent", "invariant"})
 class RLSLogDet:
     """Log-det regularised least squares: every estimate is a possible body (Cho 2024).
 
@@ -114,6 +114,9 @@ class RLSLogDet:
             told = self._forget(A, b, W, weight)
             if "skipped" in told:
                 return Estimate(self._answer(), self.covariance, told)
+            if getattr(self.forgetting, "sieve", None) is not None:
+                A, b = sifted(self.forgetting, *_weighted(A, b, W, 1.0))
+                W = None
         solve = (self._samples + 1) % self.every == 0
         direct = COMPILED and solve and not self._flat and self.adaptive is None
         status, theta = self._take(A, b, W, weight, 1.0 if mu is None else mu, direct)

@@ -42,7 +42,7 @@ from testbed.estimators.tls_state import TLSState
 from testbed.estimators.trust import Trust
 
 
-@estimator("rtls")
+@estimator("rtls", claims={"bounded"})
 class RTLS:
     """Total least squares: errors in A, too. Falls back to IV or LS where it can't be trusted.
 

@@ -197,9 +197,16 @@ def refactor(information: Array, theta: Array, rest: float = 0.0) -> Array | Non
     return T
 
 
+def unknown(p: int) -> Array:
+    """The covariance (p, p) of someone who knows nothing: infinite variances."""
+    return np.diag(np.full(p, np.inf))
+
+
 def covariance(T: Array) -> Array:
-    """(RᵀR)⁻¹ (p, p)."""
+    """(RᵀR)⁻¹ (p, p); infinite variances where R is singular."""
     p = len(T) - 1
-    root, _ = dtrtrs(T[:p, :p], np.eye(p))
+    root, singular = dtrtrs(T[:p, :p], np.eye(p))
+    if singular:
+        return unknown(p)
     result: Array = root @ root.T
     return result

@@ -158,7 +158,8 @@ class TLSState:
         """Of θ̂ (p, p) to first order, for normal errors that are alike in all rows.
 
         With M = AᵀA − λ²C_AA and s = vᵀC̄v, v = [θ̂; −1], C̄ a row's: s M⁻¹ (M + N(C̄ − c̄c̄ᵀ/s)) M⁻¹,
-        c̄ = C̄v. Least squares knows only the first part, s M⁻¹ with C_AA = 0.
+        c̄ = C̄v. Least squares knows only the first part, s M⁻¹ with C_AA = 0. While the rows leave
+        a direction open (M is singular) nothing is said: infinite variances.
         """
         m = self.noisy
         C = np.zeros((self.n, self.n))
@@ -168,9 +169,14 @@ class TLSState:
         s = float(v @ c) / self.rows
         R = self.triangle[:, :-1]
         M = R.T @ R - C[:-1, :-1]
-        inner = M + C[:-1, :-1] - np.outer(c[:-1], c[:-1]) / (s * self.rows)
-        half = np.linalg.solve(M, inner)
+        inner = M + C[:-1, :-1]
+        if s > 0.0:  # 0: the rows hold exactly
+            inner -= np.outer(c[:-1], c[:-1]) / (s * self.rows)
         cov = np.empty_like(M)
         where = self.order[:-1]
-        cov[np.ix_(where, where)] = s * np.linalg.solve(M, half.T)
+        try:
+            half = np.linalg.solve(M, inner)
+            cov[np.ix_(where, where)] = s * np.linalg.solve(M, half.T)
+        except np.linalg.LinAlgError:
+            return square_root.unknown(len(M))
         return 0.5 * (cov + cov.T)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from testbed.core.types import Equation, Estimate, Problem, Sample
 from testbed.harness.history import History
 from testbed.harness.ports import Port
 from testbed.harness.watchdog import PluginTimeout, Watchdog
-from testbed.scores import Tally
+from testbed.scores import Growth, Stopwatch, Tally
 
 _SHARED = ("change", "fallback", "skipped", "iterations", "margin", "gap")
 
@@ -66,6 +66,8 @@ class Contender:
         self.tally, self.history = tally, history
         self.info: dict[str, Any] = {"updates": 0}
         self.solve_ms: float | None = None
+        self.watch, self.growth = Stopwatch(), Growth()
+        self._deadline_ns = problem.dt * 1e9
 
     def leave_out(self, key: str) -> None:
         """Do without the optional ports of this key: the plant cannot serve them."""
@@ -96,13 +98,12 @@ class Contender:
     ) -> None:
         """Predict, update, check, score."""
         ports = self.gather(equations)
-        innovation: Array | None = None
+        innovation = math.nan
         cpu = wall = 0
         if ports is not None:
             scored = equations.get(self.scored_key) if self.scored_key else None
             if isinstance(scored, Equation):
-                innovation = scored.b - scored.A @ self.theta
-                self.tally.innovate(innovation)
+                innovation = math.sqrt(self.tally.innovate(scored.b - scored.A @ self.theta))
             dog.arm()
             try:
                 start_wall, start_cpu = time.perf_counter_ns(), time.thread_time_ns()
@@ -122,14 +123,83 @@ class Contender:
             if self.failed:
                 return
             self.info["updates"] += 1
-        self.tally.step(self.theta, truth, q)
+            self.watch.add(cpu, wall, self._deadline_ns)
+            if isinstance(scored, Equation):
+                self.tally.fit(scored, self.theta)
+            if self.estimate is not None and self.estimate.info.get("change"):
+                self.tally.alarm(sample.t)
+        cov = None
+        if self.tally.due:
+            cov = self._covariance(dog, sample.t)
+            if self.failed:
+                return
+            self.growth.look(self.tally.samples, self.estimator)
+        self.tally.step(self.theta, truth, q, sample.t, cov)
         self.history.add(self.theta, innovation, cpu, wall)
 
-    def solve(self, dog: Watchdog) -> None:
-        """Let a batch estimator finish, timed apart."""
+    def _covariance(self, dog: Watchdog, t: float | None) -> Array | None:
+        """The covariance (p, p) that it claims now; None where it claims none."""
+        if self.estimate is None or self.estimate.cov is None:
+            return None
+        dog.arm()
+        try:
+            cov = np.array(self.estimate.covariance(), dtype=float)
+            shape = (self.theta.size, self.theta.size)
+            if cov.shape != shape:
+                raise ValueError(f"cov must have shape {shape}, got {cov.shape}")
+        except KeyboardInterrupt:
+            raise
+        except PluginTimeout:
+            self._fail(f"hung: its covariance took longer than {dog.seconds:g} s", t)
+        except BaseException as error:
+            self._fail(f"its covariance: {type(error).__name__}: {error}", t)
+        else:
+            return cov
+        finally:
+            dog.disarm()
+        return None
+
+    def covariance(self, dog: Watchdog) -> Array | None:
+        """A copy of the covariance (p, p) that it claims now, guarded like its updates."""
+        return self._covariance(dog, None)
+
+    def finish(self, dog: Watchdog) -> None:
+        """The run is over: a batch estimator solves, the tally closes."""
+        solved = self.solve(dog)
+        cov = None if self.failed else self._covariance(dog, None)
+        self.tally.alive = self.failed is None
+        self.tally.close(cov, solved)
+
+    def changes(self, times: Sequence[float]) -> list[dict[str, float | None]]:
+        """How it did after each change of a scenario, in the scenario's order."""
+        rows = []
+        for at in times:
+            tracker = self.tally.tracking.of(at)
+            if tracker is not None:
+                rows.append(tracker.summary(self.failed is None))
+        return rows
+
+    def efficiency(self, key: str) -> dict[str, float | str | None]:
+        """How far from the best possible; `key` names the rows that the bound is made of."""
+        row = self.tally.efficiencies()
+        if row["sentence"] is not None and self.scored_key != key:
+            row["sentence"] = f"{row['sentence']} (of {key}: it reads other rows)"
+        return row
+
+    def timing(self, reference_us: float | None) -> dict[str, Any]:
+        """Its timing block for results."""
+        grown = self.growth.growth_kb(self.tally.samples, self.estimator)
+        return {
+            **self.watch.summary(reference_us),
+            "memory_growth_kb": grown,
+            "solve_ms": self.solve_ms,
+        }
+
+    def solve(self, dog: Watchdog) -> bool:
+        """Let a batch estimator finish, timed apart; whether it has an estimate of its own."""
         solve = getattr(self.estimator, "solve", None)
         if self.failed or not callable(solve):
-            return
+            return False
         start = time.perf_counter_ns()
         dog.arm()
         try:
@@ -140,6 +210,7 @@ class Contender:
                 self._accept(estimate)
                 self.tally.theta = self.theta
                 self.history.replace_last(self.theta)
+                return True
         except KeyboardInterrupt:
             raise
         except PluginTimeout:
@@ -148,6 +219,7 @@ class Contender:
             self._fail(f"{type(error).__name__}: {error}", None)
         finally:
             dog.disarm()
+        return False
 
     def _accept(self, estimate: Any) -> None:
         """Check what came back: type, shape, finiteness."""

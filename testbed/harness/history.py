@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -33,6 +32,11 @@ class Column:
         if self._rows:
             self._rows[-1], self._array = row, None
 
+    @property
+    def last(self) -> Any:
+        """The last row."""
+        return self._rows[-1]
+
     def __len__(self) -> int:
         return len(self._rows)
 
@@ -51,12 +55,10 @@ class History:
         self._theta, self._innovation = Column(), Column()
         self._cpu, self._wall = Column(), Column()
 
-    def add(self, theta: Array, innovation: Array | None, cpu_ns: int, wall_ns: int) -> None:
-        """One sample."""
+    def add(self, theta: Array, innovation: float, cpu_ns: int, wall_ns: int) -> None:
+        """One sample; the norm of its prediction error is NaN where there was none."""
         self._theta.append(theta)
-        self._innovation.append(
-            math.nan if innovation is None else math.sqrt(innovation @ innovation)
-        )
+        self._innovation.append(innovation)
         self._cpu.append(cpu_ns * 1e-3)
         self._wall.append(wall_ns * 1e-3)
 
@@ -106,21 +108,3 @@ class History:
         for i in range(self.theta.shape[1]):
             columns[f"theta{i}"], columns[f"truth{i}"] = self.theta[:, i], self.truth[:, i]
         return pd.DataFrame(columns)
-
-    def timing(self, dt: float) -> dict[str, float | int | None]:
-        """p50, p99 and worst update time, and how many took longer than a sample."""
-        done = self.wall_us > 0
-        if not np.any(done):
-            return {
-                "cpu_us_p50": None,
-                "cpu_us_p99": None,
-                "wall_us_max": None,
-                "deadline_misses": 0,
-            }
-        cpu, wall = self.cpu_us[done], self.wall_us[done]
-        return {
-            "cpu_us_p50": float(np.percentile(cpu, 50)),
-            "cpu_us_p99": float(np.percentile(cpu, 99)),
-            "wall_us_max": float(wall.max()),
-            "deadline_misses": int(np.sum(wall > dt * 1e6)),
-        }

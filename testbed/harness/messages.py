@@ -18,6 +18,8 @@ def located(where: str) -> Iterator[None]:
     try:
         yield
     except BadInput as error:
+        if str(error).startswith(f"{where}: "):  # somebody further in has said so
+            raise
         raise BadInput(f"{where}: {error}") from None
 
 

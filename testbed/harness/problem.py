@@ -44,6 +44,9 @@ def prior_covariance(rig: Rig, prior: Array, error: float) -> Array | None:
 
 def _extra_std(rig: Rig, prior: Array, error: float) -> Array:
     """Friction is known to a share of its size, a sensor's offset to 1 N or 0.1 N·m (extra,)."""
+    declared = rig.options.get("extra_std")  # of a log: its model file knows no friction
+    if declared is not None:
+        return np.asarray(declared, dtype=float)
     std = error * np.maximum(np.abs(prior), 1e-6)
     for i, name in enumerate(rig.extra):
         if name.startswith("offset."):
@@ -62,6 +65,7 @@ def make_problem(
     lower = np.full(prior.size, -np.inf)
     lower[:n:10] = 0.0  # masses and friction are not negative
     lower[n:] = [-np.inf if name.startswith("offset.") else 0.0 for name in rig.extra]
+    lower[n:] = rig.options.get("extra_lower", lower[n:])
     return Problem(
         prior=prior,
         dt=rig.dt,

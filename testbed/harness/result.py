@@ -6,7 +6,7 @@ import json
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +26,17 @@ class Result:
     Attributes:
         scorecard: The result as JSON-able data (the contract's Result).
         recorder: The log of the run, None unless it was recorded.
+        scored: What was worked out at `score_hz`: `score/t`, `bound/…`, `excitation/…`, and per
+            estimator `NAME/score_std`, `score_margin`, `score_validation`, `score_nees`; of a
+            closed loop `loop/MODEL/t`, `error`, `action` and `offset` at every sample.
+        more_recorders: Logs of a closed loop's further sessions, by the model that drove them.
     """
 
     scorecard: dict[str, Any]
     histories: Mapping[str, History]
     recorder: Recorder | None = None
+    scored: Mapping[str, Any] = field(default_factory=dict)
+    more_recorders: Mapping[str, Recorder] = field(default_factory=dict)
 
     @property
     def passed(self) -> bool:
@@ -53,13 +59,20 @@ class Result:
         """The scorecard as one JSON document."""
         return json.dumps(plain(self.scorecard), allow_nan=False, ensure_ascii=False, indent=1)
 
+    def save_logs(self, path: Path) -> None:
+        """Write the log, and those of further sessions beside it: `log.npz`, `log-NAME.npz`."""
+        if self.recorder is not None:
+            self.recorder.save(path)
+        for name, recorder in self.more_recorders.items():
+            recorder.save(beside(path, name))
+
     def save(self, folder: str | Path) -> None:
         """Write result.json, history.npz and log.npz; each appears only once complete."""
         folder = Path(folder)
         try:
             folder.mkdir(parents=True, exist_ok=True)
             write_whole(folder / "result.json", self.json().encode())
-            arrays: dict[str, Any] = {}
+            arrays: dict[str, Any] = dict(self.scored)
             for name, h in self.histories.items():
                 arrays.setdefault("t", h.t)
                 arrays.setdefault("truth", h.truth)
@@ -70,10 +83,15 @@ class Result:
             temporary = folder / ".history.tmp.npz"
             np.savez_compressed(temporary, **arrays)
             os.replace(temporary, folder / "history.npz")
-            if self.recorder is not None:
-                self.recorder.save(folder / "log.npz")
+            self.save_logs(folder / "log.npz")
         except OSError as error:
             raise BadInput(f"cannot write to {str(folder)!r}: {error.strerror}") from error
+
+
+def beside(path: Path, name: str) -> Path:
+    """`log.npz` and "rls" → `log-rls.npz`, whatever characters a name has."""
+    safe = "".join(c if c.isalnum() or c in "-_.#" else "_" for c in name)
+    return path.with_name(f"{path.stem}-{safe}{path.suffix}")
 
 
 def write_whole(path: Path, content: bytes) -> None:

@@ -90,18 +90,20 @@ class Scenario:
         if not self.model.vary:
             return self
         with located(self.where):
-            data = draw_varied(self.resolved(), seed)
+            data = draw_varied(self._tables(), seed)
         return self.from_dict(data, self.path)
 
     def for_validation(self) -> Scenario:
         """The same robot on the motion of `[validation]`: no noise, no changes, no mismatch."""
         m = self.model
         assert m.validation is not None
-        data = self.resolved()
+        data = self._tables()
         for key in ("sensors", "signals", "change", "vary", "grid", "accept", "process", "prior"):
             data.pop(key, None)
         data["plant"].pop("mismatch", None)
         data["plant"].pop("tracking", None)
+        if self.uses_model():  # the plant's own controller: another motion, whatever is believed
+            data.pop("controller")
         data["duration"] = m.validation.duration
         if m.validation.excitation is not None:
             data["excitation"] = m.validation.excitation.model_dump()
@@ -111,8 +113,17 @@ class Scenario:
         """All values, defaults filled in, as JSON-able data."""
         return self.model.model_dump(mode="json", by_alias=True, exclude_none=True)
 
-    def make_plant(self, trust: bool = False) -> Any:
-        """The simulated robot, set up as the scenario says; `trust` lets its plugin files run."""
+    def _tables(self) -> dict[str, Any]:
+        """A copy of all values as they are; JSON would turn inf into null, and hide a mistake."""
+        return self.model.model_dump(by_alias=True, exclude_none=True)
+
+    def make_plant(self, trust: bool = False, law: str | None = None) -> Any:
+        """The simulated robot, set up as the scenario says.
+
+        Args:
+            trust: Let its plugin files run.
+            law: The controller's own adaptation law, where that gives it its model.
+        """
         m = self.model
         with located(self.where):
             if not trust:
@@ -130,7 +141,7 @@ class Scenario:
                 sensors=self._sensors(),
                 changes=self._changes(),
                 excitation=None if m.excitation is None else m.excitation.model_dump(),
-                controller=None if m.controller is None else m.controller.model_dump(),
+                controller=self._controller(law),
                 mismatch=m.plant.mismatch,
                 process=m.process,
                 signals=m.signals,
@@ -145,6 +156,24 @@ class Scenario:
                     )
             registry.check_parameters("plant", entry, params, given=("setup",))
             return registry.construct("plant", entry, {"setup": setup, **params})
+
+    def uses_model(self) -> bool:
+        """Whether the controller has a model, whose parameters the harness tells it."""
+        table = self.model.controller
+        if table is None:
+            return False
+        return bool(getattr(registry.controller.find(table.use).make, "uses_model", False))
+
+    def _controller(self, law: str | None) -> dict[str, Any] | None:
+        """The controller's table as the plant builds it: who gives it its model is not its own."""
+        if self.model.controller is None:
+            return None
+        table = self.model.controller.model_dump()
+        if self.uses_model():
+            table.pop("model", None)
+            if law is not None:
+                table["adaptation"] = law
+        return table
 
     def _sensors(self) -> dict[str, Sensor]:
         return {name: self._sensor(name, table) for name, table in self.model.sensors.items()}

@@ -22,14 +22,15 @@ from testbed.core.protocols import Regressor, Rig, Source
 from testbed.core.seeding import Streams
 from testbed.core.signals import Array
 from testbed.core.types import Equation, Estimate, Sample, Truth
+from testbed.harness.clean_rows import CleanRows
 from testbed.harness.contender import Contender
+from testbed.harness.driver import Driver
 from testbed.harness.history import Column, History
 from testbed.harness.ports import make_regressor, read_ports
-from testbed.harness.problem import make_problem
-from testbed.harness.truth_check import TruthCheck
+from testbed.harness.problem import make_prior, make_problem, prior_covariance
 from testbed.harness.watchdog import Watchdog
 from testbed.regressors.mass_matrix import MassMatrix, positive_definite
-from testbed.scores import Tally
+from testbed.scores import Course, Tally
 
 
 class Session:
@@ -43,7 +44,10 @@ class Session:
         prior_error: How far the prior is from CAD, on the manifold (relative).
         truth_error: How far the truth is declared to be from CAD.
         score_hz: How often the costly scores are evaluated.
+        duration: Length of the run (s), where it is known.
         watchdog: Breaks plugins that hang.
+        driver: Whose parameters the source's controller uses: "prior", "truth", an estimator, or a
+            law of the controller's own; None where it needs none.
     """
 
     def __init__(
@@ -56,13 +60,18 @@ class Session:
         prior_error: float = 0.0,
         truth_error: float = 0.0,
         score_hz: float = 10.0,
+        duration: float = math.inf,
         watchdog: Watchdog | None = None,
+        driver: str | None = None,
     ) -> None:
         self.source, self.rig = source, source.rig
         self.prior_error, self.truth_error = prior_error, truth_error
         self.dog = watchdog or Watchdog(None)
+        self.driver = None if driver is None else Driver(driver, source)
         self.validation: Array | None = None  # rows (n, p) that only the scores see
+        self.duration = duration
         self._every = max(1, round(1.0 / (score_hz * self.rig.dt)))
+        self._second = max(1, round(1.0 / (self._every * self.rig.dt)))
         self.mass_matrix = MassMatrix.of(self.rig)
         self.contenders: dict[str, Contender] = {}
         for name, estimator in estimators.items():
@@ -75,9 +84,8 @@ class Session:
                 for port in contender.ports:
                     if port.key in self._regressors:
                         self._regressors[port.key][0].with_column_cov = True  # type: ignore[attr-defined]
-        self._truth = TruthCheck(
-            make_regressor(f"{self.rig.default_regressor}@measured", self.rig, {})
-        )
+        self.default_key = f"{self.rig.default_regressor}@measured"
+        self._clean = CleanRows(make_regressor(self.default_key, self.rig, {}), self.rig)
 
     def _make_regressors(
         self, named: Mapping[str, Mapping[str, Any]]
@@ -98,9 +106,13 @@ class Session:
 
     def reset(self, seed: int = 0) -> tuple[Sample, Truth | None]:
         """Start everything anew from one seed and take in sample 0."""
-        sample, truth = self.source.reset(seed)
         streams = Streams(seed)
+        if self.driver is not None:
+            self.driver.start(make_prior(self.rig, self.prior_error, streams))
+        sample, truth = self.source.reset(seed)
         self.t_history, self.truth_history = Column(), Column()
+        self.course = self._course(streams)
+        self._clean.reset(self.course)
         for name, contender in self.contenders.items():
             problem = make_problem(self.rig, name, streams, self.prior_error, self.truth_error)
             contender.reset(
@@ -109,9 +121,12 @@ class Session:
                 History(self.t_history, self.truth_history),
                 self.dog,
             )
+        if self.driver is not None:
+            self.driver.begin(min((s.at for s in self.course.shifts), default=None))
+            if self.driver.name in self.contenders:
+                self.contenders[self.driver.name].tally.loop = self.driver.loop
         for regressor, _ in self._regressors.values():
             regressor.reset()
-        self._truth.reset()
         self._unknown = np.full(self.rig.size, np.nan)
         self._frozen: Array | None = None
         self.steps = 0
@@ -124,13 +139,49 @@ class Session:
         return Tally(
             len(self.rig.bodies),
             self._every,
-            validation=self.validation,
             positive=None if M is None else lambda q, theta: positive_definite(M(q, theta)),
+            course=self.course,
+        )
+
+    def _course(self, streams: Streams) -> Course:
+        """What all estimators are measured against: from declarations, truth and changes."""
+        problem = make_problem(self.rig, "scores", streams, self.prior_error, self.truth_error)
+        cov = problem.prior_cov
+        unit = prior_covariance(self.rig, self.rig.cad, 1.0)
+        shifts = getattr(self.source, "shifts", None)
+        why = None
+        if not getattr(self.source, "rigid_truth", True):
+            why = "no parameters solve the equations exactly: they are wrong on purpose"
+        elif self._clean.noiseless:
+            why = (
+                "no sensor behind the equations has noise, so errors could be as small as rounding"
+            )
+        try:
+            root = np.linalg.cholesky(unit if cov is None else cov)  # type: ignore[arg-type]
+        except np.linalg.LinAlgError:
+            root = np.full((self.rig.size, self.rig.size), np.nan)
+        return Course(
+            len(self.rig.bodies),
+            problem.prior,
+            root,
+            shifts=() if shifts is None else shifts(),
+            end=self.duration,
+            every=self._every,
+            second=self._second,
+            validation=self.validation,
+            prior_known=cov is None,
+            why_no_bound=why,
         )
 
     def step(self, action: Array | None = None) -> tuple[Sample, Truth | None]:
         """One sample further; `action` None leaves the source's own controller in charge."""
         sample, truth = self.source.step(action)
+        if getattr(self.source, "restarted", False):  # another log, or a gap: no window spans it
+            for regressor, _ in self._regressors.values():
+                regressor.reset()
+            self._clean.restart()
+        if self.driver is not None and action is None:
+            self.driver.look(self.t_history.last)
         self._take(sample, truth)
         self.steps += 1
         return sample, truth
@@ -143,13 +194,14 @@ class Session:
     @property
     def residual_max(self) -> float | None:
         """Largest |Γθ − τ| of noiseless truth over the run's largest |τ|."""
-        return self._truth.residual_max if getattr(self.source, "rigid_truth", True) else None
+        return self._clean.residual_max if getattr(self.source, "rigid_truth", True) else None
 
     def finish(self) -> None:
         """The run is over: batch estimators solve, tallies close."""
+        self._clean.flush()
+        self.course.finish(float(self.t_history.array()[-1]))
         for contender in self.contenders.values():
-            contender.solve(self.dog)
-            contender.tally.close()
+            contender.finish(self.dog)
 
     def _take(self, sample: Sample, truth: Truth | None) -> None:
         equations: dict[str, Any] = {"sample": sample}
@@ -158,6 +210,12 @@ class Session:
                 regressor.equation(sample.t, sample.groups[group], sample.segment)
             )
         theta = None if truth is None else truth.theta
+        if truth is not None:
+            self._clean.add(sample.t, truth)
+        if self.course.due:
+            self._clean.flush()
+            self.course.look(sample.t)
+        self.course.samples += 1
         self.t_history.append(sample.t)
         self.truth_history.append(self._unknown if theta is None else theta)
         M = self.mass_matrix
@@ -165,8 +223,8 @@ class Session:
         for contender in self.contenders.values():
             if contender.failed is None:
                 contender.step(sample, equations, theta, q, self.dog)
-        if truth is not None:
-            self._truth.add(sample.t, truth)
+        if self.driver is not None:
+            self.driver.tell(truth, self.contenders)
 
     def _finite(self, equation: Equation | None) -> Equation | None:
         """Never deliver what is not finite; count it."""

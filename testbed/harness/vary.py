@@ -19,6 +19,7 @@ import numpy as np
 
 from testbed.core.errors import BadInput, UnknownName
 from testbed.core.seeding import Streams
+from testbed.core.signals import Array
 from testbed.harness.paths import get_at, set_at, split_path
 from testbed.inertia import mass_com_inertia, sample_around
 from testbed.plants.loads import load_parameters
@@ -103,9 +104,20 @@ def _draw_body(
     table = get_at(data, path)
     if not isinstance(table, Mapping):
         raise BadInput(f"{where}: there is no body at this path, but {table!r}")
-    kept = {k: table[k] for k in ("name", "velocity") if k in table}
-    shape = {k: v for k, v in table.items() if k not in kept}
+    _, shape = split_load(table)
     phi = sample_around(load_parameters(shape, path), float(error), rng)
+    return load_table(table, phi)
+
+
+def split_load(table: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What a load is called and how it moves, and what it is."""
+    kept = {k: table[k] for k in ("name", "velocity") if k in table}
+    return kept, {k: v for k, v in table.items() if k not in kept}
+
+
+def load_table(table: Mapping[str, Any], phi: Array) -> dict[str, Any]:
+    """The same load with another body: φ (10,) as mass, centre and inertia about it."""
+    kept, _ = split_load(table)
     mass, com, inertia = mass_com_inertia(phi)
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = inertia.tolist()
     return {

@@ -4,6 +4,9 @@ A thread looks at a deadline now and then; when one has passed it sends a signal
 thread, whose handler raises inside the plugin. Arming is one attribute write. It works on the
 main thread of POSIX systems and for code that runs Python now and then; a call that never leaves
 compiled code cannot be broken from inside its own process.
+
+Time in which numba compiles does not count: on a busy machine a good estimator's first update would
+look as if it hung.
 """
 
 from __future__ import annotations
@@ -12,7 +15,10 @@ import os
 import signal
 import threading
 import time
+from contextlib import ExitStack
 from types import FrameType, TracebackType
+
+from testbed.core.jit import compilation
 
 
 class PluginTimeout(BaseException):
@@ -31,12 +37,15 @@ class Watchdog:
         self.seconds = seconds if main and os.name == "posix" else None
         self._deadline: float | None = None
         self._over = threading.Event()
+        self._compiling = 0  # kernels, one inside the other
+        self._listening = ExitStack()
 
     def __enter__(self) -> Watchdog:
         if self.seconds is not None:
             self._before = signal.signal(signal.SIGALRM, self._bark)
             self._thread = threading.Thread(target=self._watch, daemon=True)
             self._thread.start()
+            self._listening.enter_context(compilation(self._pause, self._resume))
         return self
 
     def __exit__(
@@ -47,6 +56,7 @@ class Watchdog:
     ) -> None:
         self._deadline = None
         if self.seconds is not None:
+            self._listening.close()
             self._over.set()
             self._thread.join()
             signal.signal(signal.SIGALRM, self._before)
@@ -60,16 +70,26 @@ class Watchdog:
         """It has returned."""
         self._deadline = None
 
+    def _pause(self) -> None:
+        self._compiling += 1
+
+    def _resume(self) -> None:
+        self._compiling -= 1
+        if self._deadline is not None and not self._compiling:
+            self.arm()
+
+    def _late(self) -> bool:
+        deadline = self._deadline
+        return deadline is not None and not self._compiling and time.monotonic() > deadline
+
     def _watch(self) -> None:
         assert self.seconds is not None
         while not self._over.wait(min(self.seconds / 4, 0.25)):
-            deadline = self._deadline
-            if deadline is not None and time.monotonic() > deadline:
+            if self._late():
                 signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGALRM)
 
     def _bark(self, number: int, frame: FrameType | None) -> None:
-        deadline = self._deadline
         # Else it returned just in time, and maybe another plugin's call has begun since.
-        if deadline is not None and time.monotonic() > deadline:
+        if self._late():
             self._deadline = None
             raise PluginTimeout

@@ -24,7 +24,7 @@ from testbed.inertia.log_cholesky import (
 from testbed.inertia.mean import karcher_mean
 from testbed.inertia.orders import ORDERS, from_order, to_order
 from testbed.inertia.pseudo import from_pseudo_inertia, pseudo_inertia
-from testbed.inertia.sampling import natural_basis, sample_around
+from testbed.inertia.sampling import natural_basis, natural_move, sample_around
 from testbed.inertia.solids import box, cylinder, ellipsoid, equivalent_ellipsoid, sphere
 from testbed.inertia.subspace import identifiable_subspace
 from testbed.inertia.value import InertialParameters
@@ -59,6 +59,7 @@ __all__ = [
     "logdet_divergence",
     "mass_com_inertia",
     "natural_basis",
+    "natural_move",
     "phi_to_eigenvalue",
     "phi_to_exponential",
     "phi_to_log_cholesky",

@@ -51,12 +51,37 @@ def sample_around(phi0: ArrayLike, error: ArrayLike, rng: np.random.Generator) -
         raise BadInput(f"error must be finite and non-negative, got {error}")
     L = require_factor(phi0, "phi0")
     sigma = np.broadcast_to(error, phi0.shape[:-1])[..., np.newaxis]
-    eigenvalues, V = np.linalg.eigh(from_coordinates(sigma * rng.standard_normal(phi0.shape)))
-    shrink = np.ones(sigma.shape)
+    return _moved(phi0, L, sigma * rng.standard_normal(phi0.shape))
+
+
+def natural_move(phi0: ArrayLike, x: ArrayLike) -> Array:
+    """Go from φ₀ along natural coordinates: J = L exp(X(x)) Lᵀ, a possible body for every x.
+
+    A move so far that rounding would make it inconsistent is halved until it isn't.
+
+    Args:
+        phi0: Where to start, (..., 10).
+        x: Natural coordinates at φ₀, (..., 10).
+
+    Returns:
+        Consistent parameters, shape of ``phi0``; φ₀ itself, to the bit, where x is 0.
+
+    Raises:
+        BadInput: If φ₀ isn't consistent.
+    """
+    phi0 = parameters(phi0, "phi0")
+    x = np.broadcast_to(np.asarray(x, dtype=float), phi0.shape)
+    return _moved(phi0, require_factor(phi0, "phi0"), x)
+
+
+def _moved(phi0: Array, L: Array, x: Array) -> Array:
+    eigenvalues, V = np.linalg.eigh(from_coordinates(x))
+    moves = np.any(x != 0.0, axis=-1, keepdims=True)
+    shrink = np.ones(moves.shape)
     while True:
         with np.errstate(over="ignore", invalid="ignore"):
             root = (L @ V) * np.exp(0.5 * shrink * eigenvalues)[..., np.newaxis, :]
-            drawn = np.where(shrink * sigma > 0.0, from_pseudo_inertia(square(root)), phi0)
+            drawn = np.where(moves & (shrink > 0.0), from_pseudo_inertia(square(root)), phi0)
         failed = ~is_consistent(drawn)
         if not np.any(failed):
             return drawn

@@ -1,13 +1,13 @@
 """Record a run as a log: compressed NPZ, no pickles, arrays named `channel.axis`.
 
 Signals of another group than `measured` are named `group/channel.axis`; so are the truth
-(`truth/theta`) and the clean channels (`clean/…`). A JSON header says what everything is.
+(`truth/theta`) and the clean channels (`clean/…`). A channel that had nothing new in some samples
+(a slow sensor, a dropout) has a column `stale/group.channel`. A JSON header says what everything
+is. By its name a log may also be CSV or Parquet: the same columns, the same header.
 """
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,9 @@ from testbed.core.errors import BadInput
 from testbed.core.protocols import Rig
 from testbed.core.signals import Array
 from testbed.core.types import Sample, Truth
+from testbed.logs.table import FORMAT, STALE, THETA, flat_columns
 
-FORMAT = "testbed.log/1"
+SUFFIXES = (".npz", ".csv", ".parquet")
 
 
 class Recorder:
@@ -35,14 +36,17 @@ class Recorder:
         self._t: list[float] = []
         self._segment: list[int] = []
         self._groups: dict[str, list[Array]] = {}
+        self._stale: dict[tuple[str, str], list[int]] = {}  # samples without anything new
         self._truth: list[Array] = []
 
     def add(self, sample: Sample, truth: Truth | None) -> None:
         """One sample; its arrays are read-only, so they are kept as they are."""
-        self._t.append(sample.t)
-        self._segment.append(sample.segment)
         for name, signals in sample.groups.items():
             self._groups.setdefault(name, []).append(signals.flat)
+            for channel in signals.stale:
+                self._stale.setdefault((name, channel), []).append(len(self._t))
+        self._t.append(sample.t)
+        self._segment.append(sample.segment)
         if truth is not None:
             self._truth.append(truth.theta)
             self._groups.setdefault("clean", []).append(truth.clean.flat)
@@ -63,32 +67,46 @@ class Recorder:
             "format": FORMAT,
             "plant": rig.name,
             "dt": rig.dt,
+            "rate": 1.0 / rig.dt,
+            "measures": rig.default_regressor,
+            "effort": "torque",
             "bodies": list(rig.bodies),
             "extra": list(rig.extra),
+            "payload": None,
             "channels": channels,
             **self.about,
         }
 
-    def save(self, path: Path) -> None:
-        """Write the log; it appears under its name only once complete."""
+    def columns(self) -> dict[str, Array]:
+        """Column → numbers (n,), without θ."""
         layouts = {**self.rig.groups, "clean": self.rig.layout}
-        arrays: dict[str, Any] = {
-            "header": np.array(json.dumps(self.header(), ensure_ascii=False)),
-            "t": np.array(self._t),
-            "segment": np.array(self._segment),
-        }
+        columns: dict[str, Any] = {"t": np.array(self._t), "segment": np.array(self._segment)}
         for group, rows in self._groups.items():
             if group not in layouts:
                 continue
             table, prefix = np.array(rows), "" if group == "measured" else f"{group}/"
             for i, column in enumerate(layouts[group].columns()):
-                arrays[prefix + column] = table[:, i]
-        if self._truth:
-            arrays["truth/theta"] = np.array(self._truth)
+                columns[prefix + column] = table[:, i]
+        for (group, channel), samples in self._stale.items():
+            flags = np.zeros(len(self._t), dtype=bool)
+            flags[samples] = True
+            columns[f"{STALE}{group}.{channel}"] = flags
+        return columns
+
+    def save(self, path: Path) -> None:
+        """Write the log, as NPZ, CSV or Parquet by its suffix; it appears only once complete."""
+        from testbed.logs.csv_file import write_csv
+        from testbed.logs.npz_file import write_npz
+        from testbed.logs.parquet_file import write_parquet
+
+        theta = np.array(self._truth) if self._truth else None
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            temporary = path.with_name(f".{path.name}.tmp.npz")
-            np.savez_compressed(temporary, **arrays)
-            os.replace(temporary, path)
+            if path.suffix.lower() in (".csv", ".parquet"):
+                write = write_csv if path.suffix.lower() == ".csv" else write_parquet
+                write(path, self.header(), flat_columns(self.columns(), theta))
+            else:
+                more = {} if theta is None else {THETA: theta}
+                write_npz(path, self.header(), {**self.columns(), **more})
         except OSError as error:
             raise BadInput(f"cannot write the log {str(path)!r}: {error.strerror}") from error

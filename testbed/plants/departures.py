@@ -39,10 +39,13 @@ class Departures:
             raise BadInput(f"plant.mismatch.ft_tilt: {name} has no wrench channel")
         if m.stribeck is not None and not joints:
             raise BadInput(f"plant.mismatch.stribeck: {name} has no joint friction")
+        if any(m.plate_offset) and "plate" not in layout:
+            raise BadInput(f"plant.mismatch.plate_offset: {name} has no force plate")
         self.sensors = m.late(setup.sensors, layout)
         self._densities = read_process(setup.process)
         self._lengths = WrongLengths(tree, m.length_error) if m.length_error else None
         self._wrench = layout["wrench"] if m.ft_tilt else slice(0, 0)
+        self._plate = layout["plate"].start if any(m.plate_offset) else None
         self.process: ProcessNoise | None = None
 
     def reset(self, streams: Streams, model: Any, dt: float) -> None:
@@ -57,10 +60,15 @@ class Departures:
 
     def seen(self, clean: Array) -> Array:
         """What reaches the sensors: a new vector, or `clean` itself."""
-        if self._tilt is None:
+        if self._tilt is None and self._plate is None:
             return clean
         seen = clean.copy()
-        seen[self._wrench] = (clean[self._wrench].reshape(2, 3) @ self._tilt.T).ravel()
+        if self._tilt is not None:
+            seen[self._wrench] = (clean[self._wrench].reshape(2, 3) @ self._tilt.T).ravel()
+        if self._plate is not None:  # f_z, m_x, m_y: the moments m − d × f
+            (x, y), i = self.mismatch.plate_offset, self._plate
+            seen[i + 1] -= y * clean[i]
+            seen[i + 2] += x * clean[i]
         return seen
 
     def rigid_truth(self, measure: str) -> bool:

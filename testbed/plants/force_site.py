@@ -16,8 +16,16 @@ _SENSORS = ("FORCE", "TORQUE", "ACCELEROMETER", "GYRO", "FRAMEANGACC")
 
 
 def add_sensors(spec: Any, site: str) -> None:
-    """Put wrench, acceleration, rate and angular acceleration of the site into the model."""
+    """Put wrench, acceleration, rate and angular acceleration of the site into the model.
+
+    URDFs have no sites: the name of a body stands for one at its origin.
+    """
     names = [s.name for s in spec.sites]
+    if site not in names:
+        for body in spec.bodies:
+            if body.name == site and site != "world":
+                body.add_site(name=site)
+                names.append(site)
     if site not in names:
         raise UnknownName("site", site, names, "plant.site: ")
     for kind in _SENSORS:

@@ -7,6 +7,7 @@ Ekal & Ventura 2020 identify such a body; its four sets of parameters are given 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,10 +20,12 @@ from testbed.core.signals import Array, Channel, Layout
 from testbed.inertia import body_parameters
 from testbed.kinematics import Tree
 from testbed.plants.changes import make_tank, split_off
+from testbed.plants.controllers.drive import Drive
 from testbed.plants.excitations.plan import Plan
 from testbed.plants.model_file import load_shipped
 from testbed.plants.plant import Plant
 from testbed.plants.setup import Setup
+from testbed.plants.slosh import BOB, Slosh
 
 # m (kg), centre r = C − B (m), J_B about the body origin: xx, yy, zz, xy, yz, xz (kg·m²).
 BODIES: dict[str, tuple[float, Sequence[float], Sequence[float]]] = {
@@ -50,6 +53,9 @@ class FreeFlyer(Plant):
         velocity: Velocity of the body origin at the start, world frame (m/s).
         fuel: None, or `{mass, isp, arm, tank}`: actuation uses fuel of this specific impulse
             (s), torques through a lever `arm` (m); the fuel is part of the body's CAD mass.
+        slosh: None, or `{mass, length, hz, damping, com}`: that much of the body's mass is liquid
+            that swings like a pendulum (`Slosh`). θ is then the body with the liquid at rest, and
+            the truth is declared not rigid.
     """
 
     default_rate = 100.0
@@ -65,10 +71,12 @@ class FreeFlyer(Plant):
         spin: Sequence[float] = (0.0, 0.0, 0.0),
         velocity: Sequence[float] = (0.0, 0.0, 0.0),
         fuel: Mapping[str, Any] | None = None,
+        slosh: Mapping[str, Any] | None = None,
     ) -> None:
         if body not in BODIES:
             raise UnknownName("body", body, BODIES, "plant.body: ")
         self.which, self.fuel = body, _read_fuel(fuel)
+        self.slosh = None if slosh is None else Slosh(slosh)
         self.spin, self.velocity = (
             _three(x, n) for x, n in ((spin, "spin"), (velocity, "velocity"))
         )
@@ -77,7 +85,11 @@ class FreeFlyer(Plant):
     def build(self) -> None:
         """One body, a site at its origin, six motors there."""
         self.look, self.model = load_shipped("free_flyer.xml")
-        self.tree = Tree.from_mujoco(self.model)
+        self.tree = Tree.from_mujoco(
+            self.model
+        )  # of the body alone: all that regressors believe in
+        if (slosh := self.slosh) is not None:
+            _, self.model = load_shipped("free_flyer.xml", lambda spec: slosh.add_to(spec, "body"))
         m, r, J = BODIES[self.which]
         self.cad = {"body": np.array([m, *(m * x for x in r), *J])}
         self.layout = Layout(
@@ -102,14 +114,19 @@ class FreeFlyer(Plant):
         """The planned wrench (n, 6)."""
         return np.asarray(self.excitation(t)[0])
 
+    def drive(self, plan: Plan) -> Drive:
+        """Pose and velocity, as the flyer's own navigation knows them."""
+        end = self.layout["gyro"].stop  # position, quaternion, velocity, gyro come first
+        return replace(super().drive(plan), state=slice(0, end))
+
     def draw(self, body: str, rng: np.random.Generator) -> Array:
         """Near CAD, or anywhere in Rucker & Wensing's table."""
         return random_body(rng) if self.which == "random" else super().draw(body, rng)
 
     def start(self) -> None:
         """At the origin, moving as the scenario says, with a full tank."""
-        self.data.qpos[:] = (0, 0, 0, 1, 0, 0, 0)
-        self.data.qvel[:3], self.data.qvel[3:] = self.velocity, self.spin
+        self.data.qpos[:7] = (0, 0, 0, 1, 0, 0, 0)
+        self.data.qvel[:3], self.data.qvel[3:6] = self.velocity, self.spin
         self.fuel_left = self.fuel["mass"] if self.fuel else 0.0
 
     def _draw_truth(self) -> None:
@@ -117,6 +134,17 @@ class FreeFlyer(Plant):
         if self.fuel:
             tank = self.fuel["tank"]
             split_off(self.ledger, "body", "fuel", tank.content(self.fuel["mass"]))
+        if self.slosh:
+            split_off(self.ledger, "body", BOB, self.slosh.content())
+
+    def write(self, body: str, phi: Array) -> None:
+        """What swings is a body of its own in the simulation."""
+        super().write(body, phi if self.slosh is None else phi - self.slosh.content())
+
+    @property
+    def rigid_truth(self) -> bool:
+        """Not with liquid that swings."""
+        return self.slosh is None and super().rigid_truth
 
     def before_step(self) -> None:
         """Fuel that the last step's thrust used: mass leaves with the body's own velocity."""
@@ -143,7 +171,7 @@ class FreeFlyer(Plant):
         """Pose, velocity, inertial sensors and the wrench that the actuators apply."""
         d = self.data
         # qvel: velocity of the origin in world axes, then ω in body axes; likewise qacc.
-        return d.qpos, d.qvel, d.sensordata[:3], d.qacc[3:], d.actuator_force
+        return d.qpos[:7], d.qvel[:6], d.sensordata[:3], d.qacc[3:6], d.actuator_force
 
 
 def random_body(rng: np.random.Generator) -> Array:

@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.linalg import expm
 
 from testbed.core.errors import BadInput
 from testbed.core.registry import plant
@@ -22,12 +21,11 @@ from testbed.plants.coordinates import cad_bodies, dof_names, position_names
 from testbed.plants.excitations.plan import Plan
 from testbed.plants.human_motions import feet_constraint, plate_wrench
 from testbed.plants.model_file import load_shipped
+from testbed.plants.offset_filter import offset_filter
 from testbed.plants.plant import Plant
 from testbed.plants.process_noise import read_process
 from testbed.plants.setup import Setup
 from testbed.plants.tracking_noise import TrackingNoise
-
-_FILTER_HZ = 2.0  # corner of the filter that an action's offset goes through
 
 
 @plant("human_plate")
@@ -74,10 +72,7 @@ class HumanPlate(Plant):
         plate = Channel("plate", ("fz", "mx", "my"), "N, N·m", "plate", 1e5)
         self.layout = Layout([*motion, plate])
         self.reference_layout = Layout(motion)
-        w = 2 * np.pi * _FILTER_HZ
-        # x''' = w³ (u − x) − 3 w² x' − 3 w x'', exactly, for u held over a sample.
-        A = np.array([[0, 1, 0, 0], [0, 0, 1, 0], [-(w**3), -3 * w**2, -3 * w, w**3], [0] * 4])
-        self._filter = expm(A * self.dt)[:3]  # (3, 4)
+        self._filter = offset_filter(self.dt)  # (3, 4)
 
     def _draw_truth(self) -> None:
         super()._draw_truth()

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from testbed.core.signals import Array, Channel
 from testbed.kinematics import body_motion
-from testbed.plants.controllers.tracking import Drive
+from testbed.plants.controllers.drive import Drive
+from testbed.plants.controllers.joint_model import JointModel
 from testbed.plants.coordinates import as_slice
 from testbed.plants.excitations.plan import Plan
 from testbed.plants.plant import Plant
@@ -78,7 +79,12 @@ class JointRobot(Plant):
         q, v = self.layout["q"].start, self.layout["v"].start
         state = as_slice(np.concatenate([self.driven_qpos + q, self.driven_dofs + v]))
         inertia, rng = self._home_inertia(plan.home), self.streams("controller")
-        return Drive(state, self.reference_layout, inertia, plan.size, self.dt, rng)
+        model = None
+        if not self.floating and self.rig.options.get("body_frames", True):
+            model = JointModel(self.rig, self.viscous, self.coulomb, self.model.dof_armature.copy())
+        return Drive(
+            state, self.reference_layout, inertia, plan.size, self.dt, rng, self.belief, model
+        )
 
     def _home_inertia(self, home: Array) -> Array:
         """Diagonal of the CAD mass matrix at home (d,): gains must not know the truth."""

@@ -10,14 +10,14 @@ measured) have no θ that solves them: `Plant.rigid_truth` says so.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from testbed.core.errors import BadInput, UnknownName
-from testbed.core.parameter_types import is_number, shown
+from testbed.core.parameter_types import as_numbers, is_number, shown
 from testbed.core.signals import Array, Layout
 from testbed.kinematics import Tree
 from testbed.plants.friction import Stribeck
@@ -37,12 +37,15 @@ class Mismatch:
             parent's frame, as regressors and the controller's feedforward believe it.
         ft_tilt: Angle (rad) between the force-torque sensor's frame and the believed one,
             about an axis drawn for each seed.
+        plate_offset: Where a force plate really is, x and y (m), from where the camera believes it:
+            its moments are about that point.
         time_shift: Channel → seconds that it is late, and nobody is told.
         stribeck: True friction against the Coulomb model.
     """
 
     length_error: float = 0.0
     ft_tilt: float = 0.0
+    plate_offset: Sequence[float] = (0.0, 0.0)
     time_shift: Mapping[str, float] = field(default_factory=dict)
     stribeck: Stribeck | None = None
 
@@ -58,6 +61,12 @@ class Mismatch:
             value = table.get(key, 0.0)
             if not is_number(value) or not 0 <= value <= most:
                 raise BadInput(f"{_WHERE}.{key} must lie in [0, {most:g}], got {shown(value)}")
+        offset = as_numbers(table.get("plate_offset", (0.0, 0.0)))
+        if offset is None or offset.shape != (2,) or not np.all(np.abs(offset) <= 1.0):
+            raise BadInput(
+                f"{_WHERE}.plate_offset needs x and y in [-1, 1] m, "
+                f"got {shown(table['plate_offset'])}"
+            )
         shifts = table.get("time_shift", {})
         if not isinstance(shifts, Mapping):
             raise BadInput(

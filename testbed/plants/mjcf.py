@@ -29,7 +29,7 @@ from testbed.kinematics import Tree, body_names, compile_spec, from_mujoco, load
 from testbed.plants.coordinates import dof_names, joint_names, position_names
 from testbed.plants.force_site import ForceSite, add_sensors
 from testbed.plants.joint_robot import SITE_CHANNELS, JointRobot
-from testbed.plants.model_file import rigid_only
+from testbed.plants.model_file import mend_inertias, rigid_only
 from testbed.plants.setup import Setup
 
 _DRIVEN = (int(mujoco.mjtJoint.mjJNT_SLIDE), int(mujoco.mjtJoint.mjJNT_HINGE))
@@ -48,6 +48,7 @@ class Mjcf(JointRobot):
             else the model's own.
         speed: Speed limit of the planned motion (rad/s or m/s).
         folder: Where a relative `model` is looked for first.
+        mend: Bodies without rotational inertia get that of a small ball, see `mended`.
     """
 
     default_excitation: ClassVar[Mapping[str, Any]] = {
@@ -67,6 +68,7 @@ class Mjcf(JointRobot):
         home: Sequence[float] | None = None,
         speed: float = 3.0,
         folder: str | None = None,
+        mend: bool = False,
     ) -> None:
         if not model:
             raise BadInput('plant.model is missing: say which file, e.g. model = "my.xml"')
@@ -79,11 +81,14 @@ class Mjcf(JointRobot):
         self.look = find_model(model, Path(folder) if folder else None)
         self.measure, self._site_name = measure, site
         self._home, self._speed = home, speed
+        self._mend, self.mended = mend, list[str]()
         super().__init__(setup)
 
     def build(self) -> None:
         """Compile without actuators, with a force-torque sensor where one is asked for."""
         spec = load_spec(self.look)
+        if self._mend:
+            self.mended = mend_inertias(spec)
         for item in [*spec.actuators, *spec.sensors]:
             spec.delete(item)
         for body in spec.bodies:

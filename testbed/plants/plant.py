@@ -24,14 +24,17 @@ from testbed.core.seeding import Streams
 from testbed.core.signals import Array, Signals
 from testbed.core.types import Sample, Truth
 from testbed.kinematics import warnings_heard
-from testbed.plants.controllers.tracking import Drive
+from testbed.plants.controllers.belief import Belief
+from testbed.plants.controllers.drive import Drive
 from testbed.plants.coordinates import as_slice
 from testbed.plants.departures import Departures
 from testbed.plants.excitations.plan import Plan
 from testbed.plants.reference import ReferenceTable
+from testbed.plants.rehearsal import rehearse
 from testbed.plants.robot import Robot
 from testbed.plants.schedule import Scene, Schedule
 from testbed.plants.setup import Setup
+from testbed.scores import Shift
 from testbed.sensors import SensorStage, SignalGroups
 
 
@@ -75,6 +78,7 @@ class Plant(Robot):
         )
         self.schedule = Schedule(self.setup.changes)
         self.rig = self._rig()
+        self.belief = Belief(self.rig)  # what a controller with a model takes it to be
 
     # ----- hooks ---------------------------------------------------------------------------
 
@@ -160,12 +164,17 @@ class Plant(Robot):
             self._change(t)
         if action is None:
             action = self.controller.action(t, self._clean, self.reference[self.k])
+        self.held = action
         self.advance(action)
         self.k += 1
         self._clean = self.read()
         if not math.isfinite(np.dot(self._clean, self._clean)):
             raise Diverged(f"the simulation diverged at t = {self.k * self.dt:g} s")
         return self._observe()
+
+    def shifts(self) -> list[Shift]:
+        """The changes of the run that was just reset, for scores alone."""
+        return rehearse(self)
 
     def calibrate(self) -> None:
         """What is done to the sensors at the start, e.g. zeroing."""
@@ -226,7 +235,8 @@ class Plant(Robot):
         """What the controller may know."""
         nothing, size = slice(0, 0), plan.size
         rng = self.streams("controller")
-        return Drive(nothing, self.reference_layout, np.zeros(size), size, self.dt, rng)
+        layout, no = self.reference_layout, np.zeros(size)
+        return Drive(nothing, layout, no, size, self.dt, rng, self.belief)
 
     def _check_space(self, table: Mapping[str, Any]) -> None:
         wanted = "force" if "wrench" in self.reference_layout else "joint"

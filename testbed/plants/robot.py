@@ -7,7 +7,7 @@ know is put together in the rig, from CAD values and declarations alone.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -44,6 +44,7 @@ class Robot(ABC):
     driven_dofs: NDArray[np.int64]  # velocity coordinates of the joints that motors drive
     viscous: Array  # CAD values a joint
     coulomb: Array
+    given: Mapping[str, Array] = {}  # true bodies that are set, not drawn, from the next reset on
 
     # Set by Plant:
     setup: Setup
@@ -156,6 +157,7 @@ class Robot(ABC):
         rng = {b: self.streams(f"truth/{b}") for b in self.bodies}
         self.ledger = Ledger(
             {b: self.draw(b, rng[b]) if b in rng else phi for b, phi in self.cad.items()}
+            | dict(self.given)
         )
         spread = np.zeros((2, len(self.joints)))
         if self.measure == "joint_torque":  # else friction is no parameter, and known

@@ -85,11 +85,11 @@ class Schedule:
         times: list[float] = []
         for c in self.changes:
             times += [c.at] if c.until is None else list(np.linspace(c.at, c.until, 9))
-        live = [_event(c) for c in self.changes]
+        live = [start_event(c) for c in self.changes]
         for t in sorted(times):
             for event in live:
                 if not event.done and event.change.at <= t + _EPS:
-                    body = _advance(event, trial, t)
+                    body = advance_event(event, trial, t)
                     if body is not None and not is_consistent(trial.ledger.total(body)):
                         raise BadInput(
                             f"{event.change.where}: leaves {body!r} physically impossible"
@@ -97,7 +97,7 @@ class Schedule:
 
     def reset(self) -> None:
         """Nothing has happened yet."""
-        self._waiting = [_event(c) for c in self.changes]
+        self._waiting = [start_event(c) for c in self.changes]
         self._active: list[AnyEvent] = []
         self.next = self._waiting[0].change.at if self._waiting else np.inf
 
@@ -110,17 +110,18 @@ class Schedule:
         while self._waiting and self._waiting[0].change.at <= t + _EPS:
             self._active.append(self._waiting.pop(0))
         self.next = self._waiting[0].change.at if self._waiting else np.inf
-        changed = {_advance(event, scene, end) for event in self._active}
+        changed = {advance_event(event, scene, end) for event in self._active}
         self._active = [event for event in self._active if not event.done]
         return {body for body in changed if body is not None}
 
 
-def _event(change: Change) -> AnyEvent:
+def start_event(change: Change) -> AnyEvent:
+    """The event of a change, nothing of it done yet."""
     kinds: dict[str, type[AnyEvent]] = {"friction": FrictionEvent, "offset": OffsetEvent}
     return kinds.get(change.kind, Event)(change)
 
 
-def _advance(event: AnyEvent, scene: Scene, t: float) -> str | None:
+def advance_event(event: AnyEvent, scene: Scene, t: float) -> str | None:
     """Bring the scene to time t; returns the body that changed."""
     if isinstance(event, FrictionEvent):
         event.advance(scene.friction, t)

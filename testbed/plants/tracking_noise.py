@@ -21,7 +21,7 @@ modelled; noise of different links is independent.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -70,9 +70,10 @@ class TrackingNoise:
         table: `position` (m, std of the root), `orientation` (rad, std of a link), `bandwidth`
             (Hz).
         joints: Number of hinge joints after the free root.
+        stiff: Let the person wander as a whole, without noise of the joints.
     """
 
-    def __init__(self, table: Mapping[str, Any], joints: int) -> None:
+    def __init__(self, table: Mapping[str, Any], joints: int, stiff: bool = False) -> None:
         if not isinstance(table, Mapping):
             raise BadInput(
                 f"{_WHERE} must be a table {{position, orientation}}, got {shown(table)}"
@@ -90,10 +91,10 @@ class TrackingNoise:
         self._stds = {
             "position": np.full(3, place),
             "orientation": np.full(3, turn),
-            "joints": np.full(joints, np.sqrt(2.0) * turn),
+            "joints": np.full(joints, 0.0 if stiff else np.sqrt(2.0) * turn),
         }
 
-    def reset(self, streams: Streams) -> None:
+    def reset(self, streams: Streams | Callable[[str], np.random.Generator]) -> None:
         """Draw the wander of this run."""
         self._wander = {
             name: Wander(streams(f"tracking/{name}"), std, self.bandwidth)

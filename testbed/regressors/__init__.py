@@ -1,5 +1,6 @@
 """Regressors: from the signals of one instant to the linear equation A θ = b."""
 
+from testbed.regressors.drive_torque import DriveTorque
 from testbed.regressors.finite_difference import FiniteDifference
 from testbed.regressors.force_plate import ForcePlate, plate_axes
 from testbed.regressors.joint_torque import JointTorque
@@ -15,6 +16,7 @@ from testbed.regressors.variational import Variational, variational_rows
 from testbed.regressors.wrench import FreeBody, Wrench, wrench_regressor
 
 __all__ = [
+    "DriveTorque",
     "FiniteDifference",
     "ForcePlate",
     "FreeBody",

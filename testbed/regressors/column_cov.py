@@ -66,3 +66,33 @@ def square_moments(omega: Array, std: Array) -> Array:
     out[:3, :3] += np.outer(variance, variance) + 2.0 * np.diag(variance**2)  # E εᵢ²εⱼ²
     out[3:, 3:] += np.diag(variance * np.roll(variance, -1))
     return np.asarray(out)
+
+
+def residual_cov(rows: Rows, pair: Array, std: Array, theta: Array, held: bool = False) -> Array:
+    """Covariance (k, k) of A θ − b through the noise of all channels, b's own included.
+
+    To first order, by central differences one standard deviation either way, as `by_differences`.
+
+    Args:
+        rows: From flat samples to equations.
+        pair: Two consecutive clean samples (2, size).
+        std: Declared standard deviation of each component (size,); those with 0 are left out.
+        theta: The parameters (p,).
+        held: Whether `rows` gives one equation less than samples, since the first one only lends
+            its velocity to the second (held friction), with a noise of its own.
+    """
+    noisy = np.flatnonzero(std)
+    m, size = noisy.size, pair.shape[1]
+    step = np.zeros((2 * m, size))
+    step[np.arange(m), noisy] = std[noisy]
+    step[m + np.arange(m), noisy] = -std[noisy]
+    if not held:
+        A, b = rows(pair[1] + step)
+    else:
+        pairs = np.repeat(pair[None], 4 * m, axis=0)  # (4 m, 2, size): the second moves, the first
+        pairs[: 2 * m, 1] += step
+        pairs[2 * m :, 0] += step
+        A, b = (x[0::2] for x in rows(pairs.reshape(-1, size)))
+    residual = (A @ theta - b).reshape(-1, 2, m, b.shape[1])
+    error = (0.5 * (residual[:, 0] - residual[:, 1])).reshape(-1, b.shape[1])
+    return np.asarray(error.T @ error)

@@ -26,7 +26,7 @@ def plate_axes(origin: Array, rows: tuple[str, ...] = ("fz", "mx", "my")) -> Arr
     return axes
 
 
-@regressor("force_plate")
+@regressor("force_plate", claims={"exact"})
 class ForcePlate:
     """Three rows: f_z, m_x, m_y of a force plate, about the centre of its surface."""
 

@@ -55,7 +55,7 @@ class TreeRows:
         return (Y if self._all else Y[..., self._columns]), known
 
 
-@regressor("joint_torque")
+@regressor("joint_torque", claims={"exact"})
 class JointTorque:
     """One row a joint: its torque, with viscous and Coulomb friction as extra columns."""
 

@@ -18,7 +18,7 @@ from testbed.kinematics import dual_quaternion as dq
 from testbed.regressors.sample_window import Force, WindowRegressor, momentum_columns
 
 
-@regressor("momentum")
+@regressor("momentum", claims={"exact"})
 class Momentum(WindowRegressor):
     """Six rows: change of momentum against Simpson's integral of the wrench.
 

@@ -97,7 +97,7 @@ def wrench_sources(size: int) -> dict[str, NDArray[np.bool_]]:
     return {"accel": accel, "gyro/angacc": turning, "wrench": wrench}
 
 
-@regressor("wrench")
+@regressor("wrench", claims={"exact"})
 class Wrench:
     """Six rows: the wrench at a force-torque site from its accelerometer, gyro and α."""
 
@@ -175,6 +175,6 @@ class Wrench:
         return A, flat[:, self._b]
 
 
-@regressor("free_body")
+@regressor("free_body", claims={"exact"})
 class FreeBody(Wrench):
     """Six rows: the wrench applied to a floating body, in its own frame, about its origin."""

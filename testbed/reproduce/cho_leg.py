@@ -75,6 +75,11 @@ def record(seconds: float = 28.0, seed: int = 1) -> Swing:
     rows = np.array(flat)
     regressor = registry.regressor.find(plant.rig.default_regressor).make(plant.rig)
     A, b = regressor.batch(rows)  # the first sample only lends its velocity to the friction
-    prior = plant.rig.cad.copy()
-    prior[10 * len(plant.rig.bodies) :] = 0.0
-    return Swing(A, b, rows[1:, plant.rig.layout["q"]], prior, plant.rig)
+    return Swing(A, b, rows[1:, plant.rig.layout["q"]], prior_of(plant.rig), plant.rig)
+
+
+def prior_of(rig: Rig) -> Array:
+    """[Φ_CAD, 0] (p,): CAD, and no friction."""
+    prior = rig.cad.copy()
+    prior[10 * len(rig.bodies) :] = 0.0
+    return prior

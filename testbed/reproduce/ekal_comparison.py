@@ -19,12 +19,13 @@ from typing import Any
 
 import numpy as np
 
-from testbed.core.signals import Array
+from testbed.core.signals import Array, Layout
 from testbed.harness.ports import make_regressor
 from testbed.kinematics import dual_quaternion as dq
 from testbed.make import make_plant
 from testbed.plants.free_flyer import BODIES
 from testbed.reproduce.rigid_body import Body, State, at_rest, integrate
+from testbed.reproduce.verdict import paper_file
 
 H, SECONDS = 0.05, 30.0  # s
 FORCE_DENSITY, PROCESS_DENSITY = 1e-3, 1e-5  # units/√Hz (section V)
@@ -39,11 +40,9 @@ METHODS: dict[str, dict[str, Any]] = {
     "DQVI, force (1,10,1)/12": {"use": "variational", "force": "weighted"},
     "Simpson momentum": {"use": "momentum", "force": "weighted"},
 }
-PAPER: dict[str, tuple[float, float, float] | str] = {
+PAPER: dict[str, list[float] | str] = {
     "main, noisy": "at least 10 each",
-    "table1_1, noisy": (20.9, 12.0, 218.0),
-    "table1_2, noisy": (1.92, 3.05, 20.1),
-    "table1_3, noisy": (1.06, 2.42, 9.12),
+    **{f"{body}, noisy": row for body, row in paper_file("ekal2020")["table_i"].items()},
 }
 CASES = {
     "main, noiseless": ("main", False, 1.0),
@@ -55,9 +54,11 @@ CASES = {
 }
 
 
-def flights(phi: Array, noisy: bool, speed: float, seeds: int) -> tuple[State, Array]:
+def flights(
+    phi: Array, noisy: bool, speed: float, seeds: int, seconds: float = SECONDS
+) -> tuple[State, Array]:
     """States (n, seeds, …) of the true motion, and what is measured of the wrench (n, seeds, 6)."""
-    rng, n = np.random.default_rng(2020), round(SECONDS / H)
+    rng, n = np.random.default_rng(2020), round(seconds / H)
     phase, amplitude = np.arange(6.0), AMPLITUDE.copy()
     amplitude[3:] *= np.linalg.norm(phi[4:]) / _MAIN_INERTIA  # all bodies turn alike
     kicks = PROCESS_DENSITY * np.sqrt(H) * rng.normal(size=(n, seeds, 6)) * noisy
@@ -71,57 +72,81 @@ def flights(phi: Array, noisy: bool, speed: float, seeds: int) -> tuple[State, A
     return states, clean + noise
 
 
-def errors(phi: Array, noisy: bool, speed: float, seeds: int) -> dict[str, Array]:
+def errors(
+    phi: Array, noisy: bool, speed: float, seeds: int, seconds: float = SECONDS
+) -> dict[str, Array]:
     """Method → relative errors (seeds, 3) of inertia, centre and mass."""
     rig = make_plant("free_flyer", rate=round(1 / H)).rig
-    states, wrenches = flights(phi, noisy, speed, seeds if noisy else 1)
+    states, wrenches = flights(phi, noisy, speed, seeds if noisy else 1, seconds)
     regressors: dict[str, Any] = {
         name: make_regressor("mine@measured", rig, {"mine": table})
         for name, table in METHODS.items()
     }
     found: dict[str, list[Array]] = {name: [] for name in METHODS}
-    layout = rig.layout
     for i in range(wrenches.shape[1]):
-        flat = np.full((len(wrenches), layout.size), np.nan)  # no accelerations: nobody may look
-        q = states.quaternion[:, i]
-        flat[:, layout["position"]], flat[:, layout["quaternion"]] = states.position[:, i], q
-        R = dq.rotation_matrix(q)
-        flat[:, layout["velocity"]] = np.einsum("nij,nj->ni", R, states.v[:, i])
-        flat[:, layout["gyro"]] = states.omega[:, i]
-        flat[:, layout["wrench"]] = wrenches[:, i]
+        flat = samples(rig.layout, states, wrenches, i)
         for name, reg in regressors.items():
             A, b = reg.batch(flat)
             answer = np.linalg.lstsq(A.reshape(-1, 10), b.ravel(), rcond=None)[0]
-            found[name].append(_relative(answer, phi))
+            found[name].append(relative_errors(answer, phi))
     return {name: np.array(rows) for name, rows in found.items()}
 
 
-def _relative(answer: Array, phi: Array) -> Array:
-    """Of J_B, of the centre (over its length, or over 1 m where that is 0), of the mass."""
-    centre, true = answer[1:4] / answer[0], phi[1:4] / phi[0]
-    return np.array(
+def samples(layout: Layout, states: State, wrenches: Array, seed: int) -> Array:
+    """What the sensors say of one flight, as flat rows (n, size); no accelerations."""
+    flat = np.full((len(wrenches), layout.size), np.nan)  # nobody may look at the rest
+    q = states.quaternion[:, seed]
+    flat[:, layout["position"]], flat[:, layout["quaternion"]] = states.position[:, seed], q
+    R = dq.rotation_matrix(q)
+    flat[:, layout["velocity"]] = np.einsum("nij,nj->ni", R, states.v[:, seed])
+    flat[:, layout["gyro"]] = states.omega[:, seed]
+    flat[:, layout["wrench"]] = wrenches[:, seed]
+    return flat
+
+
+def parameters(body: str) -> Array:
+    """φ (10,) of a body of the paper."""
+    m, r, J = BODIES[body]
+    return np.array([m, *(m * x for x in r), *J])
+
+
+def relative_errors(theta: Array, phi: Array) -> Array:
+    """Of J_B, of the centre (over its length, or over 1 m where that is 0), of the mass (…, 3).
+
+    Args:
+        theta: Estimates (…, 10).
+        phi: Truth (10,).
+    """
+    centre, true = theta[..., 1:4] / theta[..., :1], phi[1:4] / phi[0]
+    return np.stack(
         [
-            np.linalg.norm(answer[4:] - phi[4:]) / np.linalg.norm(phi[4:]),
-            np.linalg.norm(centre - true) / (np.linalg.norm(true) or 1.0),
-            abs(answer[0] / phi[0] - 1.0),
-        ]
+            np.linalg.norm(theta[..., 4:] - phi[4:], axis=-1) / np.linalg.norm(phi[4:]),
+            np.linalg.norm(centre - true, axis=-1) / (np.linalg.norm(true) or 1.0),
+            np.abs(theta[..., 0] / phi[0] - 1.0),
+        ],
+        axis=-1,
     )
 
 
 def table(seeds: int = 20, progress: bool = False) -> dict[str, dict[str, Array]]:
     """Case → method → forward FD's error over its own (3,); forward FD's as they are."""
     out = {}
-    for i, (case, (name, noisy, speed)) in enumerate(CASES.items()):
+    for i, case in enumerate(CASES):
         if progress:
             print(f"\r{i + 1} of {len(CASES)} cases ", end="", file=sys.stderr, flush=True)
-        m, r, J = BODIES[name]
-        phi = np.array([m, *(m * x for x in r), *J])
-        medians = {k: np.median(v, axis=0) for k, v in errors(phi, noisy, speed, seeds).items()}
-        forward = medians["FD forward"]
-        out[case] = {k: forward if k == "FD forward" else forward / v for k, v in medians.items()}
+        out[case] = row_of(case, seeds)
     if progress:
         print(file=sys.stderr)
     return out
+
+
+def row_of(case: str, seeds: int, seconds: float = SECONDS) -> dict[str, Array]:
+    """A row of `table`."""
+    body, noisy, speed = CASES[case]
+    found = errors(parameters(body), noisy, speed, seeds, seconds)
+    medians = {name: np.median(rows, axis=0) for name, rows in found.items()}
+    forward = medians["FD forward"]
+    return {k: forward if k == "FD forward" else forward / v for k, v in medians.items()}
 
 
 def _shown(values: Any) -> str:

@@ -56,7 +56,7 @@ def integrate(phi: Array) -> Array:
     """Velocities [v, ω] in body axes (samples + 1, n, 6) of bodies φ (n, 10), by RK4 (eq. 12)."""
     mass, com, _ = mass_com_inertia(phi)
     h = mass[:, None] * com
-    I = _inertia(phi)
+    I = rotational_inertia(phi)
     cross = _cross(h)
     spatial = np.zeros((len(phi), 6, 6))
     spatial[:, :3, :3] = mass[:, None, None] * np.eye(3)
@@ -84,7 +84,7 @@ def integrate(phi: Array) -> Array:
     return np.array(found)
 
 
-def _inertia(phi: Array) -> Array:
+def rotational_inertia(phi: Array) -> Array:
     """Rotational inertia about the frame's origin (n, 3, 3)."""
     xx, yy, zz, xy, yz, xz = phi[:, 4:].T
     return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]).transpose(2, 0, 1)

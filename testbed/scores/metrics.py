@@ -95,6 +95,13 @@ def prediction_rmse(tally: Tally) -> Value:
     return float(np.sqrt(tally.squared / tally.rows)) if tally.rows else None
 
 
+@metric("prediction_rmse_posterior")
+def prediction_rmse_posterior(tally: Tally) -> Value:
+    """Root mean square of b − A θ̂ after the update with these rows (Cho 2024, τ̂(t; t))."""
+    rows = tally.rows_posterior
+    return float(np.sqrt(tally.squared_posterior / rows)) if rows else None
+
+
 @metric("consistent_fraction")
 def consistent_fraction(tally: Tally) -> Value:
     """Share of samples at which every body of θ̂ is physically consistent (J ≻ 0)."""
@@ -115,15 +122,6 @@ def margin_min(tally: Tally) -> Value:
     return tally.margin_min if np.isfinite(tally.margin_min) else None
 
 
-@metric("validation_rmse")
-def validation_rmse(tally: Tally) -> Value:
-    """Root mean square of A_val (θ̂ − θ) at the end, on the noise-free motion of [validation]."""
-    if tally.validation is None or tally.theta is None or tally.truth is None:
-        return None
-    error = tally.validation @ (tally.theta - tally.truth)
-    return float(np.sqrt(np.mean(error**2)))
-
-
 def evaluate(
     tally: Tally, names: Sequence[str] | None = None, problems: list[str] | None = None
 ) -> dict[str, Value]:
@@ -134,6 +132,7 @@ def evaluate(
         names: Which metrics.
         problems: Gets a line for every metric that raises.
     """
+    tally.flush()
     values: dict[str, Value] = {}
     for name, entry in metric.all().items():
         if names is not None and name not in names:

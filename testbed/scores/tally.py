@@ -1,60 +1,31 @@
 """What is kept of a run while it goes: sums, not samples, so that memory does not grow.
 
-Metrics are read off a tally at the end. Cheap sums are updated at every sample, eigenvalues at
-`score_hz` only.
+Metrics are read off a tally at the end. Cheap sums are updated at every sample; covariances,
+eigenvalues and the bound only at `score_hz`: at samples 0, n, 2n, … and at the last one. Samples
+wait for each other (at most 256), since together they cost a fraction of one by one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from testbed.core.jit import COMPILED, kernel
 from testbed.core.signals import Array
-from testbed.inertia import consistency_margin, is_consistent
+from testbed.core.types import Equation
+from testbed.inertia import consistency_margin
+from testbed.scores.calibration import Calibration
+from testbed.scores.course import Course
+from testbed.scores.drift import Drift
+from testbed.scores.efficiency import Efficiency, summary
+from testbed.scores.look_kernel import inconsistent_rows
+from testbed.scores.relapse import Relapse
+from testbed.scores.tracking import Tracking
 
-_BLOCK = 256  # samples whose mass matrices are looked at together
-
-
-@kernel
-def _inconsistent(theta, bodies):  # type: ignore[no-untyped-def]
-    """How many bodies are not physically consistent: a 4×4 Cholesky each fails."""
-    bad = 0
-    J = np.empty((4, 4))
-    for b in range(bodies):
-        x = theta[10 * b : 10 * b + 10]
-        half = 0.5 * (x[4] + x[5] + x[6])
-        for i in range(3):
-            J[i, i] = half - x[4 + i]
-            J[3, i] = x[1 + i]
-        J[1, 0], J[2, 1], J[2, 0], J[3, 3] = -x[7], -x[8], -x[9], x[0]
-        fine = True
-        for j in range(4):
-            s = J[j, j]
-            for k in range(j):
-                s -= J[j, k] * J[j, k]
-            if not 0.0 < s < np.inf:  # also where it is nan
-                fine = False
-                break
-            root = np.sqrt(s)
-            J[j, j] = root
-            for i in range(j + 1, 4):
-                s = J[i, j]
-                for k in range(j):
-                    s -= J[i, k] * J[j, k]
-                J[i, j] = s / root
-        if not fine:
-            bad += 1
-    return bad
-
-
-def count_inconsistent(theta: Array, bodies: int) -> int:
-    """How many of the first `bodies` bodies of θ are not physically consistent."""
-    if COMPILED:
-        return int(_inconsistent(theta, bodies))
-    return int(np.sum(~is_consistent(theta[: 10 * bodies].reshape(bodies, 10))))
+_BLOCK = 256  # samples that are looked at together, at most
+_NONE = np.zeros((0, 0))
 
 
 @dataclass
@@ -66,59 +37,202 @@ class Tally:
         every: Samples between two evaluations of the costly scores.
         positive: q (n, nq), θ (n, p) → whether M(q; θ) is positive definite (n,), where the robot
             has a mass matrix.
+        course: What it is measured against; None where nothing is known but the estimates.
+        loop: What a controller did with its estimates; None where none used them.
     """
 
     bodies: int
     every: int
+    positive: Callable[[Array, Array], Array] | None = None
+    course: Course | None = None
+    loop: Any = None  # `Loop`, where it is in one
+    alive: bool = True  # whether the estimator has not failed
     samples: int = 0
     consistent: int = 0
     margin_min: float = np.inf
     squared: float = 0.0  # Σ ‖b − A θ̂⁻‖²
+    squared_posterior: float = 0.0  # Σ ‖b − A θ̂‖²
     rows: int = 0
+    rows_posterior: int = 0
     theta: Array | None = None  # the last estimate (p,)
     truth: Array | None = None  # the last truth (p,), None where there is none
-    validation: Array | None = None  # rows (n, p) of a noise-free motion, None without one
-    positive: Callable[[Array, Array], Array] | None = None
     mass_matrices: int = 0  # samples at which M(q; θ̂) is known,
     mass_matrices_positive: int = 0  # and of these, those at which it is positive definite
-    _pending: list[tuple[Array, Array]] = field(default_factory=list)
+    calibration: Calibration = field(default_factory=Calibration)
+    drift: Drift = field(default_factory=Drift)
+    relapse: Relapse = field(default_factory=Relapse)
+    _samples: list[tuple[float, Array, Array | None, Array | None]] = field(default_factory=list)
+    _fitted: list[tuple[Array, Array, Array]] = field(default_factory=list)
+    scored: dict[str, list[Array | float]] = field(default_factory=dict)  # at score_hz, for plots
 
-    def innovate(self, innovation: Array) -> None:
-        """Take in a prediction error (k,), made before the update."""
-        self.squared += float(innovation @ innovation)
+    def __post_init__(self) -> None:
+        course = self.course
+        V = None if course is None else course.V
+        self.V = _NONE if V is None else V
+        shifts, end = ((), 0.0) if course is None else (course.shifts, course.end)
+        self.tracking = Tracking(shifts, end, V, self.bodies)
+        size = 0 if course is None else course.prior.size
+        self.efficiency, self.settled_efficiency = Efficiency(size), Efficiency(size)
+        self._size = 0.0  # rms A_val (θ̂ − θ) of the last sample
+        self.scored = {"std": [], "margin": [], "validation": [], "nees": []}
+
+    @property
+    def due(self) -> bool:
+        """Whether the next sample is one of those at `score_hz`."""
+        return self.samples % self.every == 0
+
+    def innovate(self, innovation: Array) -> float:
+        """Take in a prediction error (k,), made before the update; returns its square."""
+        square = float(innovation @ innovation)
+        self.squared += square
         self.rows += innovation.size
+        return square
 
-    def step(self, theta: Array, truth: Array | None, q: Array | None = None) -> None:
-        """Take in the estimate after an update, and the measured configuration q (nq,)."""
-        if count_inconsistent(theta, self.bodies) == 0:
-            self.consistent += 1
-            self.mass_matrices += 1  # possible bodies have a positive definite one: Σ JᵀIJ
-            self.mass_matrices_positive += 1
-        elif q is not None:
-            self._pending.append((q, theta))
-            if len(self._pending) == _BLOCK:
-                self._look_at_mass_matrices()
+    def fit(self, equation: Equation, theta: Array) -> None:
+        """Take in what the estimate after the update makes of the same rows."""
+        self._fitted.append((equation.A, equation.b, theta))
+
+    def alarm(self, t: float) -> None:
+        """The estimator says at t that something changed."""
+        self.tracking.alarm(t)
+
+    def step(
+        self,
+        theta: Array,
+        truth: Array | None,
+        q: Array | None = None,
+        t: float = 0.0,
+        cov: Array | None = None,
+    ) -> None:
+        """Take in a sample.
+
+        Args:
+            theta: The estimate after the update (p,).
+            truth: (p,), None where there is none.
+            q: Measured configuration (nq,), None where there is none.
+            t: Time (s).
+            cov: Covariance that the estimator claims (p, p), asked for when `due`.
+        """
+        self._samples.append((t, theta, truth, q))
         if self.samples % self.every == 0:
-            self._costly(theta)
+            self.flush()
+            self._costly(theta, truth, cov, self.tracking.settled(t))
+        elif len(self._samples) == _BLOCK:
+            self.flush()
         self.samples += 1
         self.theta, self.truth = theta, truth
 
-    def _costly(self, theta: Array) -> None:
+    def flush(self) -> None:
+        """Bring the sums up to date with the samples that wait."""
+        self._fit()
+        waiting, self._samples = self._samples, []
+        if not waiting:
+            return
+        times, thetas, truths, qs = zip(*waiting, strict=True)
+        theta = np.concatenate(thetas).reshape(len(thetas), -1)  # far cheaper than np.array
+        if truths[0] is not None:
+            self._errors(np.array(times), theta, np.concatenate(truths).reshape(theta.shape))
+        bad = inconsistent_rows(theta, self.bodies) > 0
+        fine = len(bad) - int(np.count_nonzero(bad))
+        self.consistent += fine
+        self.mass_matrices += fine  # possible bodies have a positive definite one: Σ JᵀIJ
+        self.mass_matrices_positive += fine
+        if fine < len(bad) and self.positive is not None:
+            known = [i for i in np.flatnonzero(bad) if qs[i] is not None and _finite(qs[i])]
+            if known:
+                q = np.array([qs[i] for i in known])
+                self.mass_matrices += len(known)
+                self.mass_matrices_positive += int(np.sum(self.positive(q, theta[known])))
+
+    def _fit(self) -> None:
+        waiting, self._fitted = self._fitted, []
+        if not waiting:
+            return
+        A, b, theta = zip(*waiting, strict=True)
+        if len({rows.shape for rows in A}) == 1:
+            rows = np.concatenate(A).reshape(len(A), *A[0].shape)
+            x = np.concatenate(theta).reshape(len(A), -1, 1)
+            residual = np.concatenate(b) - np.matmul(rows, x).ravel()
+        else:  # rows come and go
+            residual = np.concatenate([y - rows @ x for rows, y, x in waiting])
+        self.squared_posterior += float(np.vdot(residual, residual))
+        self.rows_posterior += residual.size
+
+    def _errors(self, t: Array, theta: Array, truth: Array) -> None:
+        """Cheap errors and what they say of the changes."""
+        if not (self.V.size or self.tracking.trackers):
+            return
+        error = theta - truth
+        outputs = error @ self.V.T if self.V.size else np.zeros((len(t), 0))
+        size = np.sqrt(np.einsum("ij,ij->i", outputs, outputs))
+        self._size = float(size[-1])
+        if self.tracking.trackers:
+            m = slice(0, 10 * self.bodies, 10)
+            with np.errstate(all="ignore"):
+                mass = np.abs(error[:, m]) / truth[:, m]
+            if self.tracking.step(t, size, outputs, mass):
+                self.drift.interrupt()
+                self.relapse.interrupt()
+
+    def _costly(self, theta: Array, truth: Array | None, cov: Array | None, settled: bool) -> None:
+        """Margin, calibration, efficiency and drift at a sample of `score_hz`."""
+        margin = nees = np.nan
         if self.bodies:
-            margins = consistency_margin(theta[: 10 * self.bodies].reshape(-1, 10))
-            self.margin_min = min(self.margin_min, float(np.min(margins)))
+            margin = float(np.min(consistency_margin(theta[: 10 * self.bodies].reshape(-1, 10))))
+            self.margin_min = min(self.margin_min, margin)
+        course, size = self.course, self._size
+        validated = truth is not None and self.V.size > 0
+        if truth is not None and cov is not None:
+            nees = self.calibration.add(theta - truth, cov)
+        if truth is not None and course is not None and course.best is not None:
+            self.efficiency.add(theta - truth, size**2, course.best)
+            if settled:
+                self.settled_efficiency.add(theta - truth, size**2, course.best)
+        if validated and course is not None and truth is not None:
+            whole = float(np.linalg.norm(self.V @ truth))  # rms A_val θ
+            if whole > 0.0:
+                self.relapse.add(size / whole, settled)
+            self.drift.add(size)
+            if course.poor is not None:
+                self.drift.second(course.poor, whole)
+        nothing = np.full(theta.size, np.nan)
+        std = nothing if cov is None else np.sqrt(np.maximum(np.diag(cov), 0.0))
+        self.scored["std"].append(std)
+        self.scored["margin"].append(margin)
+        self.scored["validation"].append(size if validated else np.nan)
+        self.scored["nees"].append(nees)
 
-    def _look_at_mass_matrices(self) -> None:
-        """A block of samples at once costs a fraction of one by one."""
-        pending = [(q, theta) for q, theta in self._pending if np.all(np.isfinite(q))]
-        self._pending.clear()
-        if self.positive is not None and pending:
-            q, theta = (np.array(part) for part in zip(*pending, strict=True))
-            self.mass_matrices += len(q)
-            self.mass_matrices_positive += int(np.sum(self.positive(q, theta)))
+    def efficiencies(self) -> dict[str, float | str | None]:
+        """How far from the best possible, for results."""
+        return summary(self.efficiency, self.settled_efficiency, self.bodies)
 
-    def close(self) -> None:
-        """The run is over: the last estimate counts for every score."""
-        self._look_at_mass_matrices()
-        if self.theta is not None and self.samples:
-            self._costly(self.theta)
+    def close(self, cov: Array | None = None, solved: bool = False) -> None:
+        """The run is over: the last estimate counts for every score.
+
+        Args:
+            cov: Covariance of the last estimate (p, p), if any.
+            solved: Whether a batch estimator has just found it: it stands for all before it.
+        """
+        self.flush()
+        if self.theta is None or not self.samples or not self.alive:
+            return
+        if solved:
+            if self.truth is not None:
+                self._size = (
+                    float(np.linalg.norm(self.V @ (self.theta - self.truth)))
+                    if (self.V.size)
+                    else 0.0
+                )
+            self.calibration, self.relapse = Calibration(), Relapse()
+            size = self.theta.size if self.course is not None else 0
+            self.efficiency, self.settled_efficiency = Efficiency(size), Efficiency(size)
+            for column in self.scored.values():
+                if (self.samples - 1) % self.every == 0 and column:
+                    column.pop()
+        elif (self.samples - 1) % self.every == 0:
+            return  # the last sample was one of score_hz
+        self._costly(self.theta, self.truth, cov, settled=True)
+
+
+def _finite(x: Array) -> bool:
+    return bool(np.all(np.isfinite(x)))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks import session_step, timing
+from benchmarks import env_step, replay, session_step, sweep_throughput, timing
+from testbed.logs import read_log
 
 
 def test_a_ratio_compares_two_functions_in_one_run():
@@ -28,3 +29,34 @@ def test_the_benchmarked_session_is_the_one_described():
     assert set(session.rig.noise) == set(session.rig.layout)  # every channel is noisy
     assert session.source.sensors._lag.min() == 2
     assert session.residual_max == pytest.approx(0.0, abs=1e-10)
+
+
+def test_the_replayed_log_is_the_one_described(tmp_path):
+    replay.write_log(tmp_path / "log.csv", 0.2)
+    table = read_log(tmp_path / "log.csv")
+    assert len(table) == 200
+    assert [n for n in table.columns if n.startswith("tau.")] == [
+        f"tau.joint{i}" for i in range(1, 7)
+    ]
+
+
+def test_an_environment_is_compared_with_as_many_bare_samples():
+    step, samples, n = env_step.pair("FreeFlyer")
+    env, plant = step.__closure__, samples.__closure__
+    env = next(c.cell_contents for c in env if hasattr(c.cell_contents, "session"))
+    bare = next(c.cell_contents for c in plant if hasattr(c.cell_contents, "session"))
+    for _ in range(3):
+        step()
+        samples()
+    assert n == env.repeat == 10
+    assert env.plant.k == bare.plant.k == 3 * n
+    assert (env.plant.data.qpos == bare.plant.data.qpos).all()  # the same motion
+
+
+@pytest.mark.slow
+def test_sweep_throughput_compares_the_same_runs():
+    found = sweep_throughput.throughput(4, 2, sweep_throughput.SHORT)
+    assert found["runs"] == 4
+    assert found["throughput_ratio"] > 0
+    assert found["cpu_ms_of_a_run_alone"] > 0
+    assert sweep_throughput.memory(12, 2)["runs"] == 12

@@ -544,7 +544,7 @@ FILES = {
     ),
     "regressor misspelt": (
         estimator('use = "rls"', 'inputs = { eq = "joint_torqe" }'),
-        r"unknown regressor 'joint_torqe': did you mean 'joint_torque'\?",
+        r"unknown regressor 'joint_torqe': did you mean 'joint_torque' or 'drive_torque'\?",
     ),
     "regressor table unknown": (
         regressor('use = "free_bod"'),

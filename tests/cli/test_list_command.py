@@ -41,7 +41,8 @@ def test_every_kind_lists_itself(kind, cli):
     assert rows
     for row in rows:
         assert set(row) >= {"name", "summary", "source"}
-        assert set(row) <= {"name", "summary", "source", "claims", "tags"}
+        own = {"lacks"} if kind == "estimators" else set()
+        assert set(row) <= {"name", "summary", "source", "claims", "tags"} | own
         assert row["summary"].strip()
     names = [row["name"] for row in rows]
     assert names == sorted(set(names))
@@ -70,6 +71,19 @@ def test_those_for_comparison_only_show_with_all(cli, monkeypatch):
     assert "literal" not in shown
     assert every["literal"]["tags"] == ["reference"]
     assert shown <= set(every)
+
+
+def test_estimators_say_what_they_do_not_claim(cli, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    rows = {row["name"]: row for row in json.loads(cli("list", "estimators", "--json").out)}
+    assert rows["geometric"]["lacks"] == []
+    assert rows["rls"]["lacks"] == ["consistent", "invariant"]
+    assert rows["qr_sdp"]["lacks"] == ["invariant"]
+    for row in rows.values():
+        assert set(row["claims"]) | set(row["lacks"]) >= {"consistent", "invariant"}
+        assert not set(row["claims"]) & set(row["lacks"])
+    lines = cli("list", "estimators").out.splitlines()
+    assert "not invariant" in next(line for line in lines if line.split()[:1] == ["qr_sdp"])
 
 
 def test_an_unknown_kind_gets_the_close_one(cli):

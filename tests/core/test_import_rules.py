@@ -29,3 +29,12 @@ def test_estimators_inertia_core_and_scores_never_import_mujoco():
 def test_core_is_light():
     heavy = {"cvxpy", "gymnasium", "matplotlib", "mujoco", "pandas", "typer"}
     assert not imported_by("testbed.core") & heavy
+
+
+def test_importing_the_package_imports_nothing_heavy():
+    code = "import testbed, sys; print(*{name.partition('.')[0] for name in sys.modules})"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    found = set(run.stdout.split())
+    assert "testbed" in found
+    heavy = {"cvxpy", "gymnasium", "mujoco", "numba", "numpy", "pydantic", "rich", "scipy", "typer"}
+    assert not found & heavy  # `import testbed` takes some 15 ms

@@ -45,9 +45,15 @@ def relative(phi, other):
 def test_agrees_with_cvxpy_at_a_tight_tolerance(decades, compiled):
     for T in infeasible(1, 8, decades=decades):
         own = solve_cone(T, BASIS, compiled)
-        reference = solve_by("cvxpy", T, BASIS, solver="CLARABEL", tolerance=1e-13)
+        # Clarabel's last steps may lose digits again, which ones depends on the processor: of two
+        # tolerances one agrees in φ, and neither has a lower objective.
+        references = [
+            solve_by("cvxpy", T, BASIS, solver="CLARABEL", tolerance=t) for t in (1e-10, 1e-13)
+        ]
         assert own.good
-        assert relative(own.phi, reference.phi) < 1e-6
+        assert min(relative(own.phi, other.phi) for other in references) < 1e-6
+        for other in references:
+            assert objective(T, own.phi) <= objective(T, other.phi) * (1 + 1e-9)
 
 
 @pytest.mark.parametrize(("name", "close"), [("scs", 1e-5), ("clarabel", 1e-3), ("cvxpy", 1e-2)])

@@ -337,3 +337,11 @@ def test_bad_input_is_answered_by_what_would_be_right():
     for params in ({"gap": 0.5}, {"noise": 1.0}):
         with pytest.raises(BadInput, match=next(iter(params))):
             Trust(**params)
+
+
+def test_while_a_direction_is_open_the_covariance_is_infinite_not_an_error():
+    est = make_estimator("rtls", column_std=1.0)
+    est.reset(problem(np.zeros(4)))
+    for size in (1, 3):  # three of four directions are known
+        est.update(eq=Equation(0.0, np.eye(4)[:size], np.ones(size)))
+    assert np.all(np.isinf(np.diag(est.state.covariance(np.zeros(4)))))

@@ -99,7 +99,10 @@ def test_an_interrupted_run_keeps_what_was_done(tmp_path):
         cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert run.stderr is not None
-    while "samples" not in run.stderr.readline():  # it tells every few seconds that it goes on
+    done = 0  # it tells every few seconds how many samples are done: none yet, on a slow machine
+    while done <= 10:
+        told = re.search(r"(\d+) of \d+ samples", run.stderr.readline())
+        done = int(told[1]) if told else 0
         assert run.poll() is None
     run.send_signal(signal.SIGINT)
     stdout, stderr = run.communicate(timeout=60)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from testbed import make_plant
 from testbed.core import registry
 from testbed.core.errors import BadInput
 from testbed.core.seeding import Streams
@@ -208,3 +209,26 @@ def test_a_robot_without_the_part_refuses_its_mismatch():
     derived = {"angacc": Sensor.from_table({"derive": "savgol", "from": "gyro"})}
     with pytest.raises(BadInput, match=r"time_shift\.angacc: it is worked out"):
         StaubliArm(Setup(sensors=derived, mismatch={"time_shift": {"angacc": 0.1}}))
+
+
+def test_a_plate_that_lies_elsewhere_has_moments_about_that_point():
+    def plate(offset):
+        options = {"mismatch": {"plate_offset": offset}} if offset else {}
+        plant = make_plant("human_plate", duration=1.0, **options)
+        sample, truth = plant.reset(0)
+        return sample["measured"]["plate"], truth.clean["plate"]
+
+    (here, clean), (there, same) = plate(None), plate([0.015, -0.01])
+    np.testing.assert_array_equal(clean, same)
+    np.testing.assert_allclose(there - here, here[0] * np.array([0.0, 0.01, 0.015]), atol=1e-9)
+
+
+@pytest.mark.parametrize("bad", [[0.1], [0.1, 5.0], "left", 0.1])
+def test_an_impossible_plate_offset_is_refused(bad):
+    with pytest.raises(BadInput, match=r"plant.mismatch.plate_offset needs x and y"):
+        make_plant("human_plate", mismatch={"plate_offset": bad})
+
+
+def test_only_plates_have_a_plate_offset():
+    with pytest.raises(BadInput, match="staubli_arm has no force plate"):
+        make_plant("staubli_arm", mismatch={"plate_offset": [0.01, 0.0]})

@@ -7,7 +7,7 @@ import pytest
 
 from testbed.core.jit import COMPILED
 from testbed.inertia import consistency_margin, is_consistent, sample_around, sphere
-from testbed.scores import Tally, count_inconsistent, tally
+from testbed.scores import Tally, count_inconsistent, look_kernel
 
 BALL = sphere(2.0, 0.1, com=[0.1, -0.2, 0.3])
 
@@ -28,7 +28,7 @@ def bodies(rng, n=400):
 
 @pytest.mark.parametrize("compiled", [True, False] if COMPILED else [False])
 def test_count_of_inconsistent_bodies_is_that_of_is_consistent(monkeypatch, compiled):
-    monkeypatch.setattr(tally, "COMPILED", compiled)
+    monkeypatch.setattr(look_kernel, "COMPILED", compiled)
     phi = bodies(np.random.default_rng(0))
     expected = ~is_consistent(phi)
     assert 100 < expected.sum() < 300
@@ -47,6 +47,7 @@ def test_sums_are_those_of_all_samples_and_margins_those_at_score_hz():
     for theta, innovation in zip(thetas, innovations, strict=True):
         sums.innovate(innovation)
         sums.step(theta, None)
+    sums.flush()
     assert sums.samples == 24
     assert sums.consistent == np.all(is_consistent(phi.reshape(-1, 2, 10)), axis=1).sum()
     assert sums.rows == sum(x.size for x in innovations)

@@ -8,6 +8,9 @@ from typing import Any
 from testbed.core.errors import BadInput
 from testbed.core.protocols import ForgettingRule
 from testbed.core.registry import forgetting
+from testbed.core.signals import Array
+from testbed.estimators.forgetting.constant_trace import ConstantTrace
+from testbed.estimators.forgetting.cusum import Cusum
 from testbed.estimators.forgetting.directional import CovariantDirectional, Directional
 from testbed.estimators.forgetting.gated import Gated
 from testbed.estimators.forgetting.innovation_test import InnovationTest
@@ -15,10 +18,14 @@ from testbed.estimators.forgetting.level_slope import LevelSlope
 from testbed.estimators.forgetting.parallel_sum import ParallelSum, parallel_sum
 from testbed.estimators.forgetting.restart import Reset
 from testbed.estimators.forgetting.rules import Exponential, NoForgetting
+from testbed.estimators.forgetting.sift import SIFt
+from testbed.estimators.forgetting.variable_rate import VariableRate
 from testbed.estimators.forgetting.window import Window
 
 __all__ = [
+    "ConstantTrace",
     "CovariantDirectional",
+    "Cusum",
     "Directional",
     "Exponential",
     "Gated",
@@ -27,10 +34,13 @@ __all__ = [
     "NoForgetting",
     "ParallelSum",
     "Reset",
+    "SIFt",
+    "VariableRate",
     "Window",
     "make_forgetting",
     "noticed",
     "parallel_sum",
+    "sifted",
 ]
 
 
@@ -78,6 +88,12 @@ def noticed(rule: ForgettingRule) -> dict[str, Any]:
     if getattr(rule, "reject", False):
         info["skipped"] = "rows that the forgetting rule leaves out"
     return info
+
+
+def sifted(rule: ForgettingRule, *columns: Array) -> tuple[Array, ...]:
+    """Whitened rows (k, …) less what the rule lets through no more: `sieve` (k, k) times each."""
+    sieve = getattr(rule, "sieve", None)
+    return columns if sieve is None else tuple(sieve @ column for column in columns)
 
 
 def _make(spec: Any) -> ForgettingRule:

@@ -17,6 +17,7 @@ from testbed.core.errors import BadInput
 from testbed.core.registry import forgetting
 from testbed.core.signals import Array
 from testbed.core.types import Problem
+from testbed.estimators.forgetting.prior import prior_information
 from testbed.estimators.forgetting.rate import Rate
 
 _ROUNDING = 1e-12  # share of k rows' information below which a combination of them is rounding
@@ -67,7 +68,7 @@ class Directional(_Directional):
         size = np.linalg.norm(information) * np.linalg.norm(rows)
         if not np.linalg.norm(seen) > self.threshold * size or not math.isfinite(size):
             return None
-        return _share(1.0 - self._mu, seen, rows @ seen)
+        return share_along(1.0 - self._mu, seen, rows @ seen)
 
 
 @forgetting("directional_covariant")
@@ -87,15 +88,7 @@ class CovariantDirectional(_Directional):
     def reset(self, problem: Problem) -> None:
         """Take up the prior."""
         super().reset(problem)
-        assert problem.scale is not None
-        if problem.prior_cov is None:
-            self._prior = np.diag(1.0 / problem.scale**2)  # P₀⁻¹ (p, p)
-            return
-        factor, info = dpotrf(problem.prior_cov, lower=1)
-        if info != 0 or not math.isfinite(np.vdot(factor, factor)):
-            raise BadInput("directional_covariant needs a positive definite prior_cov")
-        inverse, _ = dpotrs(factor, np.eye(problem.size), lower=1)
-        self._prior = 0.5 * (inverse + inverse.T)
+        self._prior = prior_information("directional_covariant", problem)
 
     def discount(
         self, information: Array, rows: Array, innovation: Array, theta: Array
@@ -111,10 +104,10 @@ class CovariantDirectional(_Directional):
         known = rows @ D  # DᵀHD, of which DᵀΩD is the data's part
         if not math.isfinite(np.vdot(known, known)):
             return None
-        return _share(1.0 - self._mu, seen, D.T @ seen, known, self.threshold)
+        return share_along(1.0 - self._mu, seen, D.T @ seen, known, self.threshold)
 
 
-def _share(
+def share_along(
     share: float, seen: Array, inner: Array, known: Array | None = None, threshold: float = 0.0
 ) -> Array | None:
     """share · Y inner⁺ Yᵀ with Y = `seen` (p, k): symmetric and positive by its making.

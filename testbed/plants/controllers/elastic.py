@@ -22,7 +22,7 @@ from testbed.core.errors import BadInput
 from testbed.core.parameter_types import is_number, shown
 from testbed.core.registry import controller
 from testbed.core.signals import Array
-from testbed.plants.controllers.tracking import Drive
+from testbed.plants.controllers.drive import Drive
 from testbed.plants.controllers.vibration import Vibration, per_joint
 
 _FASTEST = 0.3  # ω·dt: beyond it a torque held for a sample is no spring any more

@@ -6,35 +6,12 @@ motion is then the same whatever sensors a scenario declares, and studies of noi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 
 from testbed.core.errors import BadInput
 from testbed.core.registry import controller
-from testbed.core.signals import Array, Layout
-
-
-@dataclass(frozen=True, eq=False)
-class Drive:
-    """What a controller may know of the robot.
-
-    Args:
-        state: Index of q, then v, of the driven joints in the flat clean channels (2 d,).
-        reference: Channels of the planned motion, with `tau` or `wrench` as feedforward.
-        inertia: Diagonal of the CAD mass matrix at home (d,), kg·m² or kg.
-        size: Number of actions.
-        dt: How long an action is held (s).
-        rng: The controller's own random stream.
-    """
-
-    state: Any
-    reference: Layout
-    inertia: Array
-    size: int
-    dt: float
-    rng: np.random.Generator
+from testbed.core.signals import Array
+from testbed.plants.controllers.drive import Drive
 
 
 @controller("tracking")

@@ -265,6 +265,8 @@ class Multisine(Series):
         amplitude: Largest value as a share of the actuator's limit, at most 1.
         lead_in: Seconds over which the forces fade in.
         lead_out: Seconds over which they fade out to the end of the run.
+        axes: Numbers of the components that act (0, 1, 2: force, 3, 4, 5: torque on a free flyer);
+            None: all.
     """
 
     space = "force"
@@ -277,12 +279,21 @@ class Multisine(Series):
         amplitude: float = 0.2,
         lead_in: float = 0.0,
         lead_out: float = 0.0,
+        axes: Sequence[int] | None = None,
     ) -> None:
         super().__init__(plan, base_hz, harmonics, lead_in, lead_out)
         if not 0 <= amplitude <= 1:
             raise BadInput(f"excitation.amplitude must lie in [0, 1], got {amplitude}")
         bound = np.minimum(plan.upper, -plan.lower) / self.weight.sum(axis=0)
         self.weight = self.weight * bound * amplitude
+        if axes is not None:
+            whole = all(isinstance(i, int) and not isinstance(i, bool) for i in axes)
+            if not whole or not axes or not all(0 <= i < plan.size for i in axes):
+                raise BadInput(
+                    f"excitation.axes needs numbers of components, 0 … {plan.size - 1}, "
+                    f"got {list(axes)}"
+                )
+            self.weight[:, [i for i in range(plan.size) if i not in axes]] = 0.0
 
     def __call__(self, t: Array) -> tuple[Array, Array, Array]:
         """Forces and their two derivatives (n, d) at t (n,)."""

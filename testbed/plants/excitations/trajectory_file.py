@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from testbed.core.errors import BadInput
 from testbed.core.parameter_types import shown
 from testbed.core.signals import Array
+from testbed.core.toml_text import toml_value
 from testbed.plants.excitations import checks
 from testbed.plants.excitations.plan import Plan
 
@@ -52,20 +51,20 @@ class Trajectory:
         """The TOML file; numbers keep every bit."""
         head = [
             '# Use it in a scenario: excitation = { use = "fourier", file = "THIS FILE" }',
-            f"format = {_toml(FORMAT)}",
+            f"format = {toml_value(FORMAT)}",
             "version = 1",
-            f"plant = {_toml(self.plant)}",
-            f"joints = {_toml(list(self.joints))}",
-            f"base_hz = {_toml(self.base_hz)}  # Hz",
-            f"seconds = {_toml(self.seconds)}  # of the active part",
-            f"lead_in = {_toml(self.lead_in)}  # s, before it",
-            f"lead_out = {_toml(self.lead_out)}  # s, after it",
-            f"offset = {_toml(self.offset.tolist())}  # rad, one a joint",
+            f"plant = {toml_value(self.plant)}",
+            f"joints = {toml_value(list(self.joints))}",
+            f"base_hz = {toml_value(self.base_hz)}  # Hz",
+            f"seconds = {toml_value(self.seconds)}  # of the active part",
+            f"lead_in = {toml_value(self.lead_in)}  # s, before it",
+            f"lead_out = {toml_value(self.lead_out)}  # s, after it",
+            f"offset = {toml_value(self.offset.tolist())}  # rad, one a joint",
             f"sine = {_rows(self.sine)}  # rad, one row a harmonic",
             f"cosine = {_rows(self.cosine)}",
         ]
         if self.design:
-            head += ["", "[design]", *(f"{k} = {_toml(v)}" for k, v in self.design.items())]
+            head += ["", "[design]", *(f"{k} = {toml_value(v)}" for k, v in self.design.items())]
         return "\n".join(head) + "\n"
 
 
@@ -139,24 +138,4 @@ def parse(data: Mapping[str, Any], name: str, joints: Sequence[str]) -> Trajecto
 
 
 def _rows(matrix: Array) -> str:
-    return "[\n" + "".join(f"  {_toml(row)},\n" for row in matrix.tolist()) + "]"
-
-
-def _toml(value: Any) -> str:
-    """A value in TOML."""
-    if isinstance(value, bool | np.bool_):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        # TOML's basic strings are JSON's, but for what is not printable.
-        return '"' + "".join(_escape(c) for c in value) + '"'
-    if isinstance(value, int | np.integer):
-        return str(int(value))
-    if isinstance(value, float | np.floating):
-        return repr(float(value))  # also inf and nan, as TOML spells them
-    return "[" + ", ".join(_toml(item) for item in value) + "]"
-
-
-def _escape(c: str) -> str:
-    if c in '"\\':
-        return "\\" + c
-    return c if c.isprintable() else f"\\U{ord(c):08x}"
+    return "[\n" + "".join(f"  {toml_value(row)},\n" for row in matrix.tolist()) + "]"

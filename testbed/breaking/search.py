@@ -1,0 +1,94 @@
+"""CMA-ES from the nominal scenario outwards (Hansen 2016, `cma` on PyPI).
+
+What is minimised is how far out a violation is to be expected in the direction of a run: with m₀
+the margin of the nominal scenario and m that of a run at distance d, on a straight line
+
+    d* = d · m₀ / (m₀ − m)                                     infinite where m ≤ m₀
+
+So a run that holds all its rules still tells which way is worth going, and one that breaks them
+by far counts as milder than it is. After every generation the best direction is tried at the
+distance that is asked for.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from testbed.breaking.trial import Outcome, Trials
+from testbed.core.errors import BadInput
+
+MILD = 1.0  # distance at which a violation is mild: as far as one factor alone at its limit
+START = 0.25  # σ at the start, in units of the declared ranges
+FARTHEST = 1e3  # d* of a direction that leads nowhere
+_OUTSIDE = 1e-3  # cost of a coordinate outside its range, squared: lets the search come back
+
+
+def expected(outcome: Outcome, nominal: Outcome) -> float:
+    """Distance d* at which a violation is to be expected in this direction."""
+    gained = outcome.margin - nominal.margin
+    if gained <= 0 or outcome.distance == 0:
+        return FARTHEST + min(-gained, FARTHEST)
+    return min(outcome.distance * -nominal.margin / gained, FARTHEST)
+
+
+def search(
+    trials: Trials, nominal: Outcome, seed: int, budget: int, reserve: int = 0, mild: float = MILD
+) -> Outcome | None:
+    """Look for a violation at most `mild` away from the nominal.
+
+    Args:
+        trials: Makes the runs.
+        nominal: The run of the nominal scenario, which holds all rules.
+        seed: Of the search's own randomness.
+        budget: Runs that it may make.
+        reserve: How many of them to leave once a violation is there that is not mild yet.
+        mild: Stop at a violation that is as near as this.
+
+    Returns:
+        The mildest violation, or None.
+    """
+    cma = import_cma()
+    n = len(trials.space)
+    stop = trials.runs + budget
+    options = {"seed": seed + 1, "verbose": -9, "maxfevals": budget}  # 0 would be the clock's
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        strategy = cma.CMAEvolutionStrategy(np.zeros(n), START, options)
+    while trials.runs < stop:
+        asked = strategy.ask()
+        costs = []
+        best: Outcome | None = None
+        for x in asked:
+            if trials.runs >= (stop - reserve if trials.mildest else stop):
+                return trials.mildest
+            outcome = trials(x)
+            if outcome.violated and outcome.distance <= mild:
+                return outcome
+            far = expected(outcome, nominal)
+            if best is None or far < expected(best, nominal):
+                best = outcome
+            costs.append(far + _OUTSIDE * float(np.sum((x - outcome.u) ** 2)))
+        strategy.tell(asked, costs)
+        if best is not None and best.distance > 0 and trials.runs < stop:
+            tried = trials(best.u * (0.999 * mild / best.distance))
+            if tried.violated:
+                return tried
+        if strategy.stop():
+            break
+    return trials.mildest
+
+
+def import_cma() -> Any:
+    """The package, or one line that says how to get it."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # it warns of plots that nobody asked for
+            import cma
+    except ImportError:
+        raise BadInput(
+            "testbed break needs the package `cma`: pip install 'inertia-testbed[search]'"
+        ) from None
+    return cma

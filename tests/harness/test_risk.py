@@ -1,0 +1,79 @@
+"""Possible robots drawn from what an estimator knows, and what a limit makes of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from testbed import BadInput
+from testbed.harness import risk
+from testbed.inertia import is_consistent, natural_basis
+from testbed.plants.free_flyer import BODIES
+
+MASS, CENTRE, INERTIA = BODIES["main"]
+THETA = np.array([MASS, *(MASS * x for x in CENTRE), *INERTIA])
+
+
+def slew(**controller):
+    return {
+        "title": "a slew",
+        "duration": 4.0,
+        "rate": 10.0,
+        "plant": {"use": "free_flyer", "substeps": 4},
+        "controller": {
+            "use": "pose",
+            "waypoints": [{"at": 0.0, "until": 3.0, "rotation": [0.5, 0.0, 0.5]}],
+            **controller,
+        },
+    }
+
+
+def covariance(sigma):
+    B = natural_basis(THETA)
+    return sigma**2 * B @ B.T
+
+
+def test_uncertainty_is_in_the_unit_of_prior_error():
+    assert risk.uncertainty(THETA, covariance(0.17)) == pytest.approx(0.17)
+
+
+def test_drawn_bodies_are_possible_and_spread_as_the_covariance_says():
+    normals = np.random.default_rng(0).standard_normal((4000, 10))
+    wild = risk.draw_bodies(THETA, covariance(1.5), normals)
+    assert np.all(is_consistent(wild))
+    near = risk.draw_bodies(THETA, covariance(0.01), normals)
+    found, wanted = np.cov(near.T), covariance(0.01)
+    np.testing.assert_allclose(found, wanted, atol=0.1 * np.abs(wanted).max())
+
+
+def test_an_impossible_estimate_is_refused():
+    with pytest.raises(BadInput, match="not a possible body"):
+        risk.uncertainty(-THETA, covariance(0.1))
+
+
+def test_the_risk_grows_with_the_uncertainty_and_is_none_without():
+    normals = np.random.default_rng(2).standard_normal((12, 10))
+    found = [
+        risk.close_the_loop(slew(), THETA, risk.draw_bodies(THETA, covariance(s), normals), 0.02)
+        for s in (1e-6, 0.3, 0.9)
+    ]
+    shares = [r.exceeded for r in found]
+    assert shares[0] == 0.0
+    assert shares[0] < shares[1] <= shares[2]
+    for r in found:
+        assert r.probability.max() <= r.exceeded
+        assert r.exceeded == np.mean(r.largest > 0.02)
+
+
+def test_where_a_level_is_crossed():
+    assert risk.crossing([0.4, 0.1, 0.2], [0.9, 0.0, 0.02]) == pytest.approx(0.1 * 2**0.5)
+    assert risk.crossing([0.1, 0.2], [0.0, 0.0]) is None
+    assert risk.crossing([0.1, 0.2], [0.5, 0.7]) is None
+
+
+def test_what_it_cannot_work_with_is_refused():
+    with pytest.raises(BadInput, match="positive angle"):
+        risk.close_the_loop(slew(), THETA, THETA[None], 0.0)
+    open_loop = slew() | {"controller": {"use": "open_loop"}}
+    with pytest.raises(BadInput, match="controller with a model"):
+        risk.close_the_loop(open_loop, THETA, THETA[None], 0.1)

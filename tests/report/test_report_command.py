@@ -1,0 +1,138 @@
+"""`testbed report`, and the options of `testbed run` that watch it."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+
+from testbed.cli.main import main
+from testbed.cli.watchers import with_optional_file
+
+SCENARIO = """
+title = "Short"
+duration = 0.2
+plant = { use = "free_flyer" }
+[[estimator]]
+use = "rls"
+"""
+
+
+@pytest.fixture
+def cli(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "short.toml").write_text(SCENARIO)
+
+    def run(*arguments):
+        code = main([str(a) for a in arguments])
+        return code, *capsys.readouterr()
+
+    return run
+
+
+def test_json_names_the_file(cli, rich, tmp_path):
+    code, out, _ = cli("report", rich, "--out", "new/r.html", "--json")
+    assert code == 0
+    assert json.loads(out) == {"file": "new/r.html"}
+    assert (tmp_path / "new" / "r.html").stat().st_size > 4e6
+
+
+@pytest.mark.usefixtures("no_picture")
+def test_the_default_place_is_the_runs_own_folder(cli, grasp, copy_of):
+    folder = copy_of(grasp)
+    code, out, _ = cli("report", folder)
+    assert code == 0
+    assert (folder / "report.html").is_file()
+    assert "report.html" in out
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("no_picture")
+def test_two_runs_and_figures(cli, grasp, rich):
+    code, out, _ = cli("report", grasp, rich, "--out", "r.html", "--figures", "figs", "--json")
+    assert code == 0
+    assert {f.rpartition("/")[2] for f in json.loads(out)["figures"]} >= {"errors.svg", "times.pdf"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nowhere"], "'nowhere' does not exist"),
+        (["."], "there is no result.json"),
+        (["short.toml"], "is not a folder"),
+        ([".", "--out", "r.txt"], "name an HTML file"),
+        ([".", "--out", "short.toml/r.html"], "cannot write to"),
+        ([".", "--figures", "short.toml"], "is a file: name a folder"),
+        ([], "Missing argument"),
+    ],
+)
+def test_bad_input_is_one_line(cli, arguments, message):
+    code, out, err = cli("report", *arguments)
+    assert code == 2
+    assert message in err
+    assert len(err.strip().splitlines()) == 1
+    assert out == ""
+
+
+def test_the_result_tells_the_command(cli, tmp_path):
+    code, *_ = cli("run", "short.toml", "--out", "my results", "--set", "seed=4")
+    assert code == 0
+    card = json.loads((tmp_path / "my results" / "result.json").read_text())
+    assert card["command"] == "testbed run short.toml --out 'my results' --set seed=4"
+    assert cli("report", "my results")[0] == 0
+    text = (tmp_path / "my results" / "report.html").read_text("utf-8")
+    assert "testbed run short.toml --out &#x27;my results&#x27; --set seed=4" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--video", "film.avi"], "name an .mp4 file"),
+        (["--video", "short.toml/film.mp4"], "cannot write to"),
+        (["--rerun=view.txt"], "name an .rrd file"),
+    ],
+)
+def test_bad_places_are_refused_before_the_run(cli, arguments, message):
+    code, _, err = cli("run", "short.toml", *arguments)
+    assert code == 2
+    assert message in err
+
+
+@pytest.mark.parametrize(
+    ("module", "arguments", "extra"),
+    [
+        ("imageio_ffmpeg", ["--video", "a.mp4"], "[video]"),
+        ("rerun", ["--rerun", "a.rrd"], "[viz]"),
+    ],
+)
+def test_a_missing_extra_is_named(cli, monkeypatch, module, arguments, extra):
+    monkeypatch.setitem(sys.modules, module, None)
+    code, _, err = cli("run", "short.toml", *arguments)
+    assert code == 2
+    assert f"pip install 'inertia-testbed{extra}'" in err
+
+
+def test_rerun_takes_a_file_or_none():
+    assert with_optional_file(["run", "x", "--rerun"]) == ["run", "x", "--rerun="]
+    assert with_optional_file(["run", "--rerun", "x"]) == ["run", "--rerun=", "x"]
+    assert with_optional_file(["run", "--rerun", "a.RRD", "x"]) == ["run", "--rerun=a.RRD", "x"]
+    assert with_optional_file(["run", "--", "--rerun"]) == ["run", "--", "--rerun"]
+
+
+def test_rerun_saves_from_the_command_line(cli, tmp_path):
+    pytest.importorskip("rerun")
+    code, out, err = cli("run", "short.toml", "--rerun", "a.rrd", "--json")
+    assert code == 0
+    assert json.loads(out)["steps"] == 20
+    assert "live view written to a.rrd" in err
+    assert (tmp_path / "a.rrd").stat().st_size > 1000
+
+
+def test_rerun_alone_opens_the_viewer(cli, monkeypatch):
+    rerun = pytest.importorskip("rerun")
+    opened = []
+    monkeypatch.setattr(rerun.RecordingStream, "spawn", lambda stream: opened.append(stream))
+    code, *_ = cli("run", "--rerun", "short.toml")
+    assert code == 0
+    assert len(opened) == 1
