@@ -65,7 +65,8 @@ def read_csv(path: Path) -> Table:
     if named and len(lines) < 2:
         raise BadInput(f"{path.name}: the log is empty: names of columns, but no rows of numbers")
     values, dropped = _fast(path, delimiter, comma, _skipped(path, named), len(names)), 0
-    places, warnings = None, []
+    places = None
+    warnings: list[str] = []
     if values is None:
         values, places, dropped, warnings = _careful(path, delimiter, comma, named, names)
     columns = {
@@ -125,9 +126,9 @@ def _sniff(lines: Sequence[str], path: Path) -> tuple[str | None, bool]:
         if usual > 1:
             score = counts.count(usual) / len(counts) + 1e-3 * min(usual, 100)
             # 0,5;1,5 has as many commas in every line: what they cut it into are no numbers.
-            body = [cell for line in lines[1:20] for cell in _split(line, delimiter)]
-            numbers = sum(_number(cell, delimiter != ",") is not None for cell in body)
-            score += numbers / max(len(body), 1)
+            cells = [cell for line in lines[1:20] for cell in _split(line, delimiter)]
+            numbers = sum(_number(cell, delimiter != ",") is not None for cell in cells)
+            score += numbers / max(len(cells), 1)
             if delimiter is None:
                 score -= 0.5  # texts in other columns have blanks, too
             best = max(best, (score, delimiter), key=lambda pair: pair[0])

@@ -68,7 +68,8 @@ def _write_columns(path: Path, out: Path) -> int:
         sys.stdout.buffer.write(str(error).encode())
         return _REFUSED
     about = np.array(json.dumps([list(columns), notes, header]))
-    np.savez(out, about=about, **{f"c{i}": c for i, c in enumerate(columns.values())})
+    arrays: dict[str, Any] = {f"c{i}": c for i, c in enumerate(columns.values())}
+    np.savez(out, about=about, **arrays)
     return 0
 
 

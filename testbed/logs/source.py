@@ -127,7 +127,9 @@ def as_recorded(tables: list[Table], rig: Rig, rigid_truth: bool = True) -> LogS
             "the log is of another robot; to replay it on a model that differs (in friction, say) "
             "prepare it with --config FILE, which may be empty"
         )
-    times, starts, end = [], [], 0.0
+    times: list[Array] = []
+    starts: list[int] = []
+    end = 0.0
     for i, table in enumerate(tables):
         t, before = table.columns["t"], sum(len(x) for x in times)
         # The first log keeps its own times, to the bit; the next ones follow a sample later.

@@ -24,6 +24,7 @@ _MOST = 3000  # samples that are looked at
 _DEAD = 1e-8  # of the largest column, each times its parameter's typical size
 _LOOKED = 8.0  # s of a log in which a delay is looked for
 _LATEST = 0.1  # s, the longest delay that is looked for
+_JOLT = 10.0  # times the usual residual: samples that are left out when looking for a delay
 _WORTH = 0.05  # share by which a shift must lower the residual to be worth a warning
 _RANK = 1e-6  # of the largest singular value, columns scaled to one
 
@@ -146,12 +147,22 @@ def prior_scale(rig: Rig) -> Array:
     return np.asarray(np.sqrt(np.diag(cov)))
 
 
+def _span(A: Array) -> Array:
+    """An orthonormal basis (m, r) of what rows A (m, p) can explain."""
+    size = np.sqrt(np.sum(A * A, axis=0))
+    A = A[:, size > 0] / size[size > 0]
+    w, V = np.linalg.eigh(A.T @ A)
+    good = w > 1e-9 * w[-1]
+    return np.asarray(A @ (V[:, good] / np.sqrt(w[good])))
+
+
 def _delay(stream: Stream, std: Array, out: Diagnosis) -> None:
     """The shift of the torques at which the motion explains them best, from one piece."""
     segment, dt = stream.segment, stream.rig.dt
     counts = np.bincount(segment)
     piece = np.flatnonzero(segment == int(np.argmax(counts)))
-    use = piece[: round(_LOOKED / dt)]  # the beginning of the longest piece
+    spare = max(0, len(piece) - round(_LOOKED / dt)) // 2
+    use = piece[spare : len(piece) - spare]  # the middle of the longest piece
     most = min(round(_LATEST / dt), len(use) // 20)
     if most < 3:
         return
@@ -161,16 +172,21 @@ def _delay(stream: Stream, std: Array, out: Diagnosis) -> None:
     at = stream.layout[stream.channel]
     known = b - stream.flat[pick][:, at]
     good = keep & np.isfinite(A).all(axis=2)
-    rows = (A / std[:, None])[good]
-    size = np.sqrt(np.sum(rows * rows, axis=0))
-    rows = rows[:, size > 0] / size[size > 0]
-    w, V = np.linalg.eigh(rows.T @ rows)
-    Q = rows @ (V[:, w > 1e-9 * w[-1]] / np.sqrt(w[w > 1e-9 * w[-1]]))
+    A = A / std[:, None]
+    Q = _span(A[good])
+
+    def rest(s: int) -> Array:
+        y = ((stream.flat[pick + s][:, at] + known) / std)[good]
+        return np.asarray(y - Q @ (Q.T @ y))
+
+    # A jolt is explained by no shift, but it would decide which one seems the best.
+    size = np.abs(rest(0))
+    good[good] = size <= _JOLT * np.median(size)
+    Q = _span(A[good])
 
     @cache
     def left(s: int) -> float:
-        y = ((stream.flat[pick + s][:, at] + known) / std)[good]
-        return float(np.linalg.norm(y - Q @ (Q.T @ y)))
+        return float(np.linalg.norm(rest(s)))
 
     # First in coarse steps, then every shift near the best of them.
     coarse = max(1, most // 20)

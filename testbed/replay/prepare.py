@@ -146,8 +146,8 @@ def _joined(table: Table, path: Path, recipe: Recipe, folder: Path) -> Table:
                 "stand beside each other row for row"
             )
         # A row that one of the files lacks is dropped from the other, too.
-        places = [np.arange(len(x)) if x.places is None else x.places for x in (other, table)]
-        both, own, theirs = np.intersect1d(places[1], places[0], return_indices=True)
+        read = [np.arange(len(x)) if x.places is None else x.places for x in (table, other)]
+        both, own, theirs = np.intersect1d(read[0], read[1], return_indices=True)
         if len(both) < rows[0]:
             table, other = table.rows(own), other.rows(theirs)
         columns = {more.prefix + name: column for name, column in other.columns.items()}
