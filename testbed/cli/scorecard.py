@@ -175,7 +175,7 @@ def _remarks(card: Mapping[str, Any]) -> list[str]:
             lines.append(f"{escape(name)}: {escape(words)}")
     lines += [escape(text) for text in _loop_remarks(card)]
     changes = any(row["changes"] for row in card["estimators"].values())
-    if changes and "validation" not in card["scenario"]:
+    if changes and "validation" not in card["scenario"] and not _unknown_truth(card):
         lines.append("Settle times need a \\[validation] motion in the scenario.")
     return lines
 

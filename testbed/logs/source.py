@@ -124,8 +124,8 @@ def as_recorded(tables: list[Table], rig: Rig, rigid_truth: bool = True) -> LogS
     if theta is not None and theta.shape[1] != rig.size:
         raise BadInput(
             f"{tables[0].name}: its truth has {theta.shape[1]} parameters, the plant {rig.size}: "
-            "the log is of another robot; to replay it on a model that differs (in friction, say) "
-            "prepare it with --config FILE, which may be empty"
+            "it is of a robot with others (of friction, say); to replay it on this one prepare it "
+            "with --config FILE, which may be empty"
         )
     times: list[Array] = []
     starts: list[int] = []

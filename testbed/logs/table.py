@@ -16,6 +16,18 @@ FORMAT = "testbed.log/1"
 THETA = "truth/theta"  # the one entry with two dimensions: samples, parameters
 STALE = "stale/"  # stale/group.channel: 1 where a channel had nothing new
 
+_KINDS: dict[str, tuple[Any, str]] = {  # of what is read from a header
+    "plant": (str, "a name"),
+    "driver": (str, "a name"),
+    "effort": (str, "a name"),
+    "measures": (str, "a name"),
+    "scenario": (dict, "a table"),
+    "tree": (dict, "a table"),
+    "bodies": (list, "a list"),
+    "extra": (list, "a list"),
+    "rate": ((int, float), "a number"),
+}
+
 
 @dataclass
 class Table:
@@ -74,6 +86,12 @@ class Table:
         version = self.header.get("format")
         if version is not None and version != FORMAT:
             raise BadInput(f"{self.name}: the format is {version!r}, this version reads {FORMAT!r}")
+        for key, (kind, word) in _KINDS.items():
+            value = self.header.get(key)
+            if value is not None and (not isinstance(value, kind) or isinstance(value, bool)):
+                raise BadInput(
+                    f"{self.name}: its header is damaged: {key} is {word}, not {value!r}"
+                )
         return self
 
 

@@ -126,8 +126,6 @@ def _effort(table: Table, recipe: Recipe, joints: Sequence[str], columns: Sequen
             f"not {effort!r}"
         )
     driver = recipe.driver or table.header.get("driver")
-    if driver is not None and not isinstance(driver, str):
-        raise BadInput(f"{table.name}: its header is damaged: driver is a name, not {driver!r}")
     return check_effort(effort, driver, joints, columns, table.name)
 
 

@@ -13,8 +13,8 @@ from testbed.replay.columns import SITE
 from testbed.replay.recipe import UNITS, Recipe, by_joint, gear_matrix
 
 _LIMITS = {
-    "q": 1e4, "v": 1e4, "a": 1e6, "tau": 1e6, "wrench": 1e6, "accel": 1e5, "gyro": 1e4, "angacc": 1e6,
-    "log": 1e12,
+    "q": 1e4, "v": 1e4, "a": 1e6, "tau": 1e6,
+    "wrench": 1e6, "accel": 1e5, "gyro": 1e4, "angacc": 1e6, "log": 1e12,
 }  # fmt: skip
 _FEW = 0.01  # share of rows beyond the limits up to which these are dropped
 

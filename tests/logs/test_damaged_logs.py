@@ -121,6 +121,9 @@ REFUSED = {
     "header whose driver is no name": (
         lambda c: npz(c, header=np.array('{"driver": 5}')), ".npz", "driver is a name, not 5",
     ),
+    "header whose measure is no name": (
+        lambda c: npz(c, header=np.array('{"measures": []}')), ".npz", "measures is a name, not ..",
+    ),
     "header of an empty scenario": (
         lambda c: npz(c, header=np.array('{"format": "testbed.log/1", "plant": "mjcf", "scenario": {}}')),
         ".npz", "scenario: title is missing",
