@@ -38,20 +38,13 @@ def identify_robot(
     """Identify a robot from its log, and then what it carries; export the model."""
     import json as json_module
 
-    from testbed.core.errors import BadInput
     from testbed.harness.result import plain
-    from testbed.replay.export import MODELS, PARAMETERS
+    from testbed.replay.export import check_place
     from testbed.replay.export import export as write
     from testbed.replay.identify import identify
 
     for path in export or []:
-        if path.suffix.lower() not in (*MODELS, *PARAMETERS):
-            raise BadInput(f"--export {str(path)!r}: say .urdf, .xml, .json or .yaml")
-        if path.exists() and path.is_dir():
-            raise BadInput(f"--export {str(path)!r} is a folder: name a file")
-        if model.exists() and path.exists() and path.samefile(model):
-            raise BadInput(f"--export {str(path)!r} would overwrite the model: name another file")
-    complain("reading and solving …")
+        check_place(path, model)
     with stdout_to_stderr():
         found = identify(
             model=model,
@@ -62,17 +55,19 @@ def identify_robot(
             config=config,
             method=method,
             strict=strict,
+            progress=complain,
         )
-        written = [write(found, path, model) for path in export or []]
     data = plain(found.as_dict())
     if json:
         typer.echo(json_module.dumps(data, ensure_ascii=False, indent=1, allow_nan=False))
     else:
         show(data)
-        for line in written:
-            typer.echo(f"Written: {line}")
     for warning in data["warnings"]:
         complain(warning)
+    for path in export or []:  # last: whatever happens to the files, the result has been shown
+        line = write(found, path, model)
+        if not json:
+            typer.echo(f"Written: {line}")
     return 0
 
 
@@ -94,12 +89,20 @@ def show(data: Mapping[str, Any]) -> None:
         f"{100 * v['least_squares']:.2f} % by least squares, {100 * v['prior']:.1f} % by the CAD "
         "model"
     )
-    for name, row in v["held_out"].items():
-        joints = ", ".join(f"{j} {100 * r['relative']:.1f}" for j, r in row["joints"].items())
-        typer.echo(f"held out ({name}): {100 * row['relative']:.2f} % (a joint: {joints})")
+    show_held_out(v["held_out"], "held out", "the CAD model")
     load = data["payload"]
     if load is not None:
         show_payload(load)
+
+
+def show_held_out(held_out: Mapping[str, Any], what: str, prior: str) -> None:
+    """Errors of predictions, in all and a joint, next to those of what was known before."""
+    for name, row in held_out.items():
+        joints = ", ".join(f"{j} {100 * r['relative']:.1f}" for j, r in row["joints"].items())
+        typer.echo(
+            f"{what} ({name}): {100 * row['relative']:.2f} % (a joint: {joints}), "
+            f"{100 * row['prior']:.1f} % by {prior}"
+        )
 
 
 def show_payload(load: Mapping[str, Any]) -> None:
@@ -114,3 +117,9 @@ def show_payload(load: Mapping[str, Any]) -> None:
         typer.echo(f"  hardly seen: {', '.join(load['weak'])}")
     for name, text in load["forms"].items():
         typer.echo(f"  {name}: {text}")
+    v = load["validation"]
+    typer.echo(
+        f"unexplained of the loaded log: {100 * v['relative']:.2f} %, and "
+        f"{100 * v['without_load']:.1f} % by the robot without its load"
+    )
+    show_held_out(v["held_out"], "held out with the load", "the CAD model without it")

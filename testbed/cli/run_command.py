@@ -117,9 +117,12 @@ def run_scenario(
 def check_places(out: Path | None, record: Path | None) -> None:
     """Refuse before the run what could not be written after it."""
     from testbed.core.errors import BadInput
+    from testbed.logs.recorder import check_suffix
 
     if record is not None and (record.is_dir() or not record.name):
         raise BadInput(f"--record {str(record)!r} is a folder: name a file, e.g. log.npz")
+    if record is not None:
+        check_suffix(record)
     if out is not None and out.exists() and not out.is_dir():
         raise BadInput(f"--out {str(out)!r} is a file: name a folder, new or existing")
     for option, path in (("--out", out), ("--record", record and record.parent)):

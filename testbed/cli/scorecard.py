@@ -92,7 +92,7 @@ def show_scorecard(card: Mapping[str, Any]) -> None:
     residual = card["truth"]["residual_max"]
     checked = "" if residual is None else f", truth exact to {residual:.0e}"
     console.print(f"seed {card['seed']}, {card['steps']} samples{checked}")
-    console.print(_table(card["estimators"]))
+    console.print(_table(card["estimators"], _unknown_truth(card)))
     for line in _remarks(card):
         console.print(line)
     for rule in card["accept"]:
@@ -102,13 +102,23 @@ def show_scorecard(card: Mapping[str, Any]) -> None:
         console.print(f"{mark}  {describe(rule)}")
 
 
-def _table(estimators: Mapping[str, Any]) -> Table:
+def _unknown_truth(card: Mapping[str, Any]) -> bool:
+    """Whether nobody knows the truth: the log of a real robot."""
+    final = card["truth"]["theta_final"]
+    return "import" in card and all(x is None or x != x for x in final)
+
+
+def _table(estimators: Mapping[str, Any], unknown: bool) -> Table:
     table = Table(box=box.SIMPLE_HEAD, header_style="bold", show_edge=False)
     table.add_column("")
     for name in estimators:
         table.add_column(escape(name), justify="right", overflow="fold")
+    changes = any(row["changes"] for row in estimators.values())
     for title, rows in _SECTIONS:
-        lines = [line for row in rows if (line := _line(row, estimators)) is not None]
+        # Without a truth these are not left out: who reads them must see that they are not known.
+        told = unknown and (rows is _SECTIONS[0][1] or (rows is _SECTIONS[1][1] and changes))
+        found = [_line(row, estimators, told and row.metric != "validation_rmse") for row in rows]
+        lines = [line for line in found if line is not None]
         if lines:
             table.add_row(f"[bold]{title}[/bold]")
             for line in lines:
@@ -123,11 +133,11 @@ def _table(estimators: Mapping[str, Any]) -> Table:
     return table
 
 
-def _line(row: Row, estimators: Mapping[str, Any]) -> list[str] | None:
-    """The cells of one metric; None where no estimator has it."""
+def _line(row: Row, estimators: Mapping[str, Any], told: bool = False) -> list[str] | None:
+    """The cells of one metric; None where no estimator has it, unless that is to be told."""
     raw = [e["metrics"].get(row.metric) for e in estimators.values()]
     late = [row.never and _has_changes(e, row.metric) for e in estimators.values()]
-    if all(value is None for value in raw) and not any(late):
+    if all(value is None for value in raw) and not any(late) and not told:
         return None
     values = [None if v is None else float(v) ** row.power * row.factor for v in raw]
     known = [v for v in values if v is not None]
@@ -165,7 +175,7 @@ def _remarks(card: Mapping[str, Any]) -> list[str]:
             lines.append(f"{escape(name)}: {escape(words)}")
     lines += [escape(text) for text in _loop_remarks(card)]
     changes = any(row["changes"] for row in card["estimators"].values())
-    if changes and "validation" not in card["scenario"]:
+    if changes and "validation" not in card["scenario"] and not _unknown_truth(card):
         lines.append("Settle times need a \\[validation] motion in the scenario.")
     return lines
 

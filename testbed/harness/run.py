@@ -90,7 +90,7 @@ def run(
                 steps = steps_in(model.duration, session.rig.dt)
                 show = _share(progress, i, len(turns))
                 look = watch if i == 0 else ()  # a film or a live view shows one motion
-                stopped = _loop(session, seed, steps, recorder, show, look)
+                stopped = loop(session, seed, steps, recorder, show, look)
                 runs.append(_Turned(session, recorder, stopped))
                 if stopped == INTERRUPTED:
                     break
@@ -102,7 +102,7 @@ def run(
     }
     result = Result(
         card | {"command": command},
-        {name: h for done in runs for name, h in _histories(done.session).items()},
+        {name: h for done in runs for name, h in histories(done.session).items()},
         runs[0].recorder,
         _all_arrays([done.session for done in runs]),
         {name: r for name, r in recorders.items() if r is not runs[0].recorder},
@@ -161,7 +161,7 @@ def _share(progress: Progress | None, i: int, n: int) -> Progress | None:
 def _merged_card(scene: Scenario, runs: Sequence[_Turned], seed: int) -> dict[str, Any]:
     sessions = [done.session for done in runs]
     compare(sessions)
-    cards = [_scorecard(scene, done.session, seed, done.stopped) for done in runs]
+    cards = [scorecard(scene, done.session, seed, done.stopped) for done in runs]
     card = merge(cards, sessions)
     card["accept"] = _accept(scene, card["estimators"])
     return card
@@ -171,7 +171,7 @@ def _all_arrays(sessions: Sequence[Session]) -> dict[str, Any]:
     """What goes into history.npz besides estimates; shared blocks are the first session's."""
     arrays: dict[str, Any] = {}
     for session in sessions:
-        for key, array in _scored_arrays(session).items():
+        for key, array in scored_arrays(session).items():
             arrays.setdefault(key, array)
         if session.driver is not None:
             for key, array in session.driver.loop.arrays().items():
@@ -203,7 +203,7 @@ def steps_in(duration: float, dt: float) -> int:
     return max(1, int(np.floor(steps + 1e-9)))
 
 
-def _loop(
+def loop(
     session: Session,
     seed: int,
     steps: int,
@@ -237,11 +237,12 @@ def _loop(
     return stopped
 
 
-def _histories(session: Session) -> dict[str, Any]:
+def histories(session: Session) -> dict[str, Any]:
+    """Estimator → what it estimated when."""
     return {name: c.history for name, c in session.contenders.items()}
 
 
-def _scored_arrays(session: Session) -> dict[str, Any]:
+def scored_arrays(session: Session) -> dict[str, Any]:
     """What was worked out at score_hz, for history.npz."""
     arrays: dict[str, Any] = dict(session.course.arrays())
     for name, c in session.contenders.items():
@@ -250,7 +251,8 @@ def _scored_arrays(session: Session) -> dict[str, Any]:
     return arrays
 
 
-def _scorecard(scene: Scenario, session: Session, seed: int, stopped: str | None) -> dict[str, Any]:
+def scorecard(scene: Scenario, session: Session, seed: int, stopped: str | None) -> dict[str, Any]:
+    """The result of one session as plain data."""
     estimators: dict[str, Any] = {}
     problems: list[str] = []
     if scene.model.grid:

@@ -45,13 +45,18 @@ def load_spec(path: Path) -> mujoco.MjSpec:
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(f"the model file {str(path)!r} cannot be read: {error}") from error
     try:
-        if re.search(r"<robot[\s>]", text):
+        if is_urdf(text):
             spec = mujoco.MjSpec.from_string(_strip_meshes(text))
             spec.compiler.fusestatic = False
             return spec
         return mujoco.MjSpec.from_file(str(path))
     except Exception as error:  # MuJoCo raises ValueError and others
         raise BadInput(f"{path}: MuJoCo cannot read this model: {one_line(error)}") from error
+
+
+def is_urdf(text: str) -> bool:
+    """Whether a model file is a URDF; what comments say does not count."""
+    return re.search(r"<robot[\s>]", re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)) is not None
 
 
 def compile_spec(spec: mujoco.MjSpec, path: Path | str) -> mujoco.MjModel:

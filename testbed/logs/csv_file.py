@@ -10,19 +10,22 @@ import csv
 import io
 import json
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from testbed.core.errors import BadInput
 from testbed.core.signals import Array
 from testbed.logs.npz_file import parse_header
-from testbed.logs.table import FORMAT, STALE, Table, listed, split_theta
+from testbed.logs.table import STALE, Table, listed, split_theta
 
 DELIMITERS = (",", ";", "\t", "|", None)  # None: any white space
 LARGEST = 4 * 2**30  # bytes
+_OURS = re.compile(r'#\s*\{\s*"format"')
 _BLANK = ("", "nan", "null", "none", "na", "n/a", "-")
 
 
@@ -62,9 +65,10 @@ def read_csv(path: Path) -> Table:
     if named and len(lines) < 2:
         raise BadInput(f"{path.name}: the log is empty: names of columns, but no rows of numbers")
     values, dropped = _fast(path, delimiter, comma, _skipped(path, named), len(names)), 0
+    places = None
+    warnings: list[str] = []
     if values is None:
-        values, dropped, more = _careful(path, delimiter, comma, named, names)
-        notes += more
+        values, places, dropped, warnings = _careful(path, delimiter, comma, named, names)
     columns = {
         name: values[:, i].astype(bool)
         if name.startswith(STALE)
@@ -75,7 +79,8 @@ def read_csv(path: Path) -> Table:
     left = [name for name in names if name not in columns]
     if left:
         notes.append(f"left out, as they hold no numbers: {listed(left)}")
-    return Table(path.name, columns, header, notes, dropped, split_theta(columns))
+    theta = split_theta(columns)
+    return Table(path.name, columns, header, notes, dropped, theta, warnings, places)
 
 
 def _opening(path: Path) -> tuple[list[str], dict[str, Any]]:
@@ -104,12 +109,11 @@ def _opening(path: Path) -> tuple[list[str], dict[str, Any]]:
     found = []
     for line in text.splitlines()[:400]:
         if line.startswith("#"):
-            if not header and line[1:].strip().startswith("{"):
+            # Other programs write comments in braces, too: ours name their format first.
+            if not header and _OURS.match(line):
                 header = parse_header(line[1:].strip(), path)
         elif line.strip():
             found.append(line)
-    if header and "format" not in header:
-        header["format"] = FORMAT
     return found, header
 
 
@@ -121,6 +125,10 @@ def _sniff(lines: Sequence[str], path: Path) -> tuple[str | None, bool]:
         usual = max(set(counts), key=counts.count)
         if usual > 1:
             score = counts.count(usual) / len(counts) + 1e-3 * min(usual, 100)
+            # 0,5;1,5 has as many commas in every line: what they cut it into are no numbers.
+            cells = [cell for line in lines[1:20] for cell in _split(line, delimiter)]
+            numbers = sum(_number(cell, delimiter != ",") is not None for cell in cells)
+            score += numbers / max(len(cells), 1)
             if delimiter is None:
                 score -= 0.5  # texts in other columns have blanks, too
             best = max(best, (score, delimiter), key=lambda pair: pair[0])
@@ -177,9 +185,14 @@ def _fast(path: Path, delimiter: str | None, comma: bool, skip: int, width: int)
 
 def _careful(
     path: Path, delimiter: str | None, comma: bool, named: bool, names: Sequence[str]
-) -> tuple[Array, int, list[str]]:
-    """Row by row: rows of another width are dropped and counted, texts become NaN."""
+) -> tuple[Array, NDArray[np.int64], int, list[str]]:
+    """Row by row: rows of another width are dropped and counted, texts become NaN.
+
+    Returns the numbers (n, d), which row of the file each is (n,), how many were dropped, and
+    what there is to say.
+    """
     rows: list[list[float]] = []
+    places: list[int] = []
     wrong = texts = 0
     opened = not named
     with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
@@ -197,21 +210,22 @@ def _careful(
                 continue
             numbers = [_number(cell, comma) for cell in cells]
             texts += sum(x is None for x in numbers)
+            places.append(len(rows) + wrong)
             rows.append([float("nan") if x is None else x for x in numbers])
     if not rows or wrong > len(rows):
         raise BadInput(
             f"{path.name}: {wrong} of {wrong + len(rows)} rows have another number of cells than "
             f"the {len(names)} columns: the delimiter {delimiter!r} is wrong, or the file damaged"
         )
-    notes = [f"{wrong} rows with another number of cells are dropped"] if wrong else []
+    warnings = [f"{wrong} rows with another number of cells are dropped"] if wrong else []
     values = np.array(rows)
     some = np.isnan(values).sum(axis=0) < len(values)
     odd = texts - int(np.sum(~some)) * len(values)
     if odd > 0:
-        notes.append(f"{odd} cells hold texts instead of numbers: taken as missing")
+        warnings.append(f"{odd} cells hold texts instead of numbers: taken as missing")
     if not np.any(some):
         raise BadInput(f"{path.name}: no table of numbers: no column holds any")
-    return values, wrong, notes
+    return values, np.array(places), wrong, warnings
 
 
 def text_of(columns: Mapping[str, Array]) -> str:

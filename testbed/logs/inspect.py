@@ -14,6 +14,7 @@ from testbed.core.signals import Array
 from testbed.logs.mend import runs
 
 _CLIPPED = 0.005  # share of samples at one extreme value
+_SLOW = 0.09  # s between samples; who logs a robot's motion does so more than ten times a second
 _STUCK = 0.2  # share of the log in one run of the same value
 
 
@@ -82,8 +83,8 @@ def wrong_gravity(accel: Array) -> str | None:
 
 
 def slow_clock(step: float) -> str | None:
-    """A step of seconds looks like another unit of time."""
-    if step > 0.5:
+    """A step of tenths of seconds looks like another unit: 5 kHz in ms is 0.2 a sample."""
+    if step > _SLOW:
         return (
             f"samples are {step:g} s apart: the times look like another unit "
             '(time.unit = "ms", "us" or "ns")'

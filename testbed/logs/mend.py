@@ -5,6 +5,8 @@ Nothing is changed silently: every function returns what it did, for the summary
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,12 +14,31 @@ from testbed.core.errors import BadInput
 from testbed.core.signals import Array
 
 _FEW = 0.01  # share of rows out of order up to which these are dropped; beyond, all are sorted
+_RUN = 10  # rows that tell of times again until it counts as a clock that began anew
+_PAUSE = 100.0  # steps between two motions of a clock that began anew
 _GAP = 1.5  # times the usual step that counts as a gap
 _JITTER = 0.02  # share of a step by which times may be off a regular grid
 
 
-def ordered(t: Array, name: str) -> tuple[NDArray[np.int64], list[str]]:
-    """Indices of the rows to keep, in order of time, and what was wrong.
+@dataclass
+class Ordered:
+    """Rows of a log in order of time.
+
+    Attributes:
+        keep: Indices of the rows to keep, in this order (m,).
+        t: Their times (m,), s, strictly rising.
+        starts: Which of them are the first of a clock that began anew.
+        notes: What was wrong.
+    """
+
+    keep: NDArray[np.int64]
+    t: Array
+    starts: tuple[int, ...]
+    notes: list[str]
+
+
+def ordered(t: Array, name: str) -> Ordered:
+    """Put the rows of a log in order of time.
 
     Args:
         t: Times (n,), s.
@@ -33,23 +54,66 @@ def ordered(t: Array, name: str) -> tuple[NDArray[np.int64], list[str]]:
     if np.any(bad):
         notes.append(f"{bad.sum()} rows without a time are dropped")
         keep = keep[~bad]
-    before = np.maximum.accumulate(t[keep])
-    back = np.zeros(len(keep), dtype=bool)
-    back[1:] = t[keep][1:] < before[:-1]
+    t = t[keep]
+    back = _back(t)
+    begun: list[int] = []
+    if back.mean() > _FEW:
+        t, begun = _unwound(t)
+        if begun:
+            notes.append(
+                f"the clock begins anew {len(begun)} times (first in row {keep[begun[0]] + 1}): "
+                "what follows is a motion of its own, put behind the one before"
+            )
+        back = _back(t)
+    fresh = np.zeros(len(keep), dtype=bool)
+    fresh[begun] = True
     if back.mean() > _FEW:
         notes.append(f"{back.sum()} rows go back in time: all rows are sorted by time")
-        keep = keep[np.argsort(t[keep], kind="stable")]
+        order = np.argsort(t, kind="stable")
+        keep, t, fresh = keep[order], t[order], fresh[order]
     elif np.any(back):
         notes.append(f"{back.sum()} rows go back in time and are dropped")
-        keep = keep[~back]
+        keep, t, fresh = keep[~back], t[~back], fresh[~back]
     again = np.zeros(len(keep), dtype=bool)
-    again[1:] = np.diff(t[keep]) == 0
+    again[1:] = np.diff(t) == 0
     if np.any(again):
         notes.append(f"{again.sum()} rows repeat a time and are dropped")
-        keep = keep[~again]
+        keep, t, fresh = keep[~again], t[~again], fresh[~again]
     if len(keep) < 2:
         raise BadInput(f"{name}: all rows have the same time: nothing is left to replay")
-    return keep, notes
+    return Ordered(keep, t, tuple(int(i) for i in np.flatnonzero(fresh)), notes)
+
+
+def _back(t: Array) -> NDArray[np.bool_]:
+    """Which rows are earlier than one before them (n,)."""
+    back = np.zeros(len(t), dtype=bool)
+    back[1:] = t[1:] < np.maximum.accumulate(t)[:-1]
+    return back
+
+
+def _unwound(t: Array) -> tuple[Array, list[int]]:
+    """Times that go on where a clock began anew, and the rows at which it did.
+
+    Rows that only came late fill a gap that they left; those of a clock that was set back tell of
+    times that other rows have told of already, many in a row. Sorted, two motions would be mixed.
+    """
+    out, begun = t.copy(), []
+    step = float(np.median(np.abs(np.diff(t))))
+    jumps = np.flatnonzero(np.diff(t) < 0) + 1
+    first = 0  # of the present clock
+    for i, end in zip(jumps, [*jumps[1:], len(t)], strict=True):
+        if end - i < _RUN:
+            continue
+        before, run = t[first:i], t[i:end]
+        told = run[run <= before.max()]
+        if len(told) < _RUN:
+            continue
+        inside = np.sum((before >= told[0]) & (before <= told[-1]))
+        if inside >= 0.5 * len(told):
+            begun.append(int(i))
+            out[i:] = t[i:] + (out[first:i].max() - t[i]) + _PAUSE * step
+            first = int(i)
+    return out, begun
 
 
 def usual_step(t: Array) -> float:
@@ -57,9 +121,10 @@ def usual_step(t: Array) -> float:
     steps = np.diff(t)
     middle = float(np.median(steps))
     step = float(np.mean(steps[steps < _GAP * middle]))
-    rate = 1.0 / step
-    near = float(f"{rate:.4g}")  # 999.97 a second is a clock of 1000
-    return 1.0 / near if abs(near - rate) < 2e-3 * rate else step
+    # 999.9999 a second is a clock of 1000; but 3 ms are not 333.3 a second, as the log's end shows.
+    round_ones = (1.0 / float(f"{1.0 / step:.4g}"), float(f"{step:.4g}"))
+    near = min(round_ones, key=lambda x: abs(x - step))
+    return near if abs(near / step - 1.0) * len(t) < 0.5 else step
 
 
 def gaps(t: Array, step: float) -> NDArray[np.int64]:

@@ -8,6 +8,7 @@ is. By its name a log may also be CSV or Parquet: the same columns, the same hea
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -72,7 +73,8 @@ class Recorder:
             "effort": "torque",
             "bodies": list(rig.bodies),
             "extra": list(rig.extra),
-            "payload": None,
+            "tree": tree_of(rig),
+            "payload": _loads(self.about.get("scenario")),
             "channels": channels,
             **self.about,
         }
@@ -99,6 +101,7 @@ class Recorder:
         from testbed.logs.npz_file import write_npz
         from testbed.logs.parquet_file import write_parquet
 
+        check_suffix(path)
         theta = np.array(self._truth) if self._truth else None
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -110,3 +113,49 @@ class Recorder:
                 write_npz(path, self.header(), {**self.columns(), **more})
         except OSError as error:
             raise BadInput(f"cannot write the log {str(path)!r}: {error.strerror}") from error
+
+
+def check_suffix(path: Path) -> None:
+    """Refuse a name that `replay` would not read as a log."""
+    if path.suffix.lower() not in SUFFIXES:
+        raise BadInput(f"--record {str(path)!r}: a log is called {', '.join(SUFFIXES)}")
+
+
+def tree_of(rig: Rig) -> dict[str, Any] | None:
+    """Names of all bodies, and a digest of where their frames and joints are; None without."""
+    tree = rig.tree
+    if tree is None:
+        return None
+    parts = (tree.parent, tree.pos, tree.quat, tree.joint_type, tree.joint_pos, tree.joint_axis)
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update((np.round(np.asarray(part, dtype=float), 6) + 0.0).tobytes())
+    return {"bodies": list(tree.names), "geometry": digest.hexdigest()[:16]}
+
+
+def other_robot(header: Mapping[str, Any], rig: Rig) -> str | None:
+    """What a header says of the robot that this one is not; None where nothing speaks against it.
+
+    Args:
+        header: Of the log.
+        rig: Of the robot that it is replayed on.
+    """
+    told, own = header.get("tree"), tree_of(rig)
+    if not isinstance(told, dict) or own is None or told == own:
+        return None
+    if told.get("bodies") != own["bodies"]:
+        return (
+            f"recorded from a robot with the bodies {told.get('bodies')}, and this one has "
+            f"{own['bodies']}: is it the same robot?"
+        )
+    return "recorded from a robot whose joints are elsewhere: is this the same robot?"
+
+
+def _loads(scenario: Any) -> list[dict[str, Any]]:
+    """What was attached to which body when, as the scenario says."""
+    changes = scenario.get("change") if isinstance(scenario, Mapping) else None
+    return [
+        {"at": change["at"], "body": change.get("body"), **change["attach"]}
+        for change in changes or ()
+        if change.get("attach")
+    ]

@@ -27,14 +27,15 @@ def read_bag(path: Path) -> Table:
     """The joint states and wrenches of a bag."""
     AnyReader, typestore = _rosbags(path)
     notes: list[str] = []
+    warnings: list[str] = []
     try:
         with AnyReader([path], default_typestore=typestore) as reader:
             topics: dict[str, list[Any]] = {JOINTS: [], WRENCH: []}
             for connection in reader.connections:
                 if connection.msgtype in topics:
                     topics[connection.msgtype].append(connection)
-            states = _states(reader, _one(topics[JOINTS], notes), notes)
-            wrenches = _wrenches(reader, _one(topics[WRENCH], notes), notes)
+            states = _states(reader, _one(topics[JOINTS], notes), warnings)
+            wrenches = _wrenches(reader, _one(topics[WRENCH], notes))
             others = sorted({c.msgtype for c in reader.connections})
     except BadInput:
         raise
@@ -46,7 +47,7 @@ def read_bag(path: Path) -> Table:
             f"{path.name}: no joint states and no wrenches in this bag; it has "
             f"{listed(others) if others else 'no messages'}"
         )
-    return Table(path.name, _merged(states, wrenches, notes), {}, notes)
+    return Table(path.name, _merged(states, wrenches, notes), {}, notes, warnings=warnings)
 
 
 def _rosbags(path: Path) -> tuple[Any, Any]:
@@ -83,7 +84,7 @@ def _messages(reader: Any, connections: list[Any]) -> Any:
         yield t, message
 
 
-def _states(reader: Any, connections: list[Any], notes: list[str]) -> dict[str, Array]:
+def _states(reader: Any, connections: list[Any], warnings: list[str]) -> dict[str, Array]:
     if not connections:
         return {}
     times: list[float] = []
@@ -103,7 +104,7 @@ def _states(reader: Any, connections: list[Any], notes: list[str]) -> dict[str, 
             for name, value in zip(names, values, strict=True):
                 rows.setdefault(f"{field}.{name}", {})[i] = value
     if odd:
-        notes.append(f"{odd} joint states have not as many numbers as names: taken as missing")
+        warnings.append(f"{odd} joint states have not as many numbers as names: taken as missing")
     columns = {"t": np.array(times)}
     for name, found in rows.items():
         column = np.full(len(times), np.nan)
@@ -112,7 +113,7 @@ def _states(reader: Any, connections: list[Any], notes: list[str]) -> dict[str, 
     return columns if times else {}
 
 
-def _wrenches(reader: Any, connections: list[Any], notes: list[str]) -> dict[str, Array]:
+def _wrenches(reader: Any, connections: list[Any]) -> dict[str, Array]:
     rows = []
     for t, message in _messages(reader, connections) if connections else ():
         f, m = message.wrench.force, message.wrench.torque

@@ -123,14 +123,18 @@ def as_recorded(tables: list[Table], rig: Rig, rigid_truth: bool = True) -> LogS
     theta = np.vstack([t.theta for t in tables]) if true else None  # type: ignore[misc]
     if theta is not None and theta.shape[1] != rig.size:
         raise BadInput(
-            f"{tables[0].name}: its truth has {theta.shape[1]} parameters, the plant {rig.size}"
+            f"{tables[0].name}: its truth has {theta.shape[1]} parameters, the plant {rig.size}: "
+            "it is of a robot with others (of friction, say); to replay it on this one prepare it "
+            "with --config FILE, which may be empty"
         )
-    times, starts, end = [], [], 0.0
+    times: list[Array] = []
+    starts: list[int] = []
+    end = 0.0
     for i, table in enumerate(tables):
-        t = table.columns["t"]
+        t, before = table.columns["t"], sum(len(x) for x in times)
         # The first log keeps its own times, to the bit; the next ones follow a sample later.
         times.append(t if i == 0 else t - t[0] + end + rig.dt)
-        starts.append(sum(len(x) for x in times[:-1]))
+        starts += [before + k for k in {0, *table.starts}]
         end = float(times[-1][-1])
     return LogSource(
         rig,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from testbed.core.errors import BadInput
 from testbed.core.signals import Array
@@ -14,6 +15,18 @@ from testbed.core.signals import Array
 FORMAT = "testbed.log/1"
 THETA = "truth/theta"  # the one entry with two dimensions: samples, parameters
 STALE = "stale/"  # stale/group.channel: 1 where a channel had nothing new
+
+_KINDS: dict[str, tuple[Any, str]] = {  # of what is read from a header
+    "plant": (str, "a name"),
+    "driver": (str, "a name"),
+    "effort": (str, "a name"),
+    "measures": (str, "a name"),
+    "scenario": (dict, "a table"),
+    "tree": (dict, "a table"),
+    "bodies": (list, "a list"),
+    "extra": (list, "a list"),
+    "rate": ((int, float), "a number"),
+}
 
 
 @dataclass
@@ -24,9 +37,12 @@ class Table:
         name: The file, for messages.
         columns: Column → numbers (n,).
         header: What the file says of itself; empty for files that other programs wrote.
-        notes: What had to be mended while reading, for the summary.
+        notes: What is worth knowing and nothing to worry about.
+        warnings: What had to be mended while reading.
         dropped: Rows that could not be read.
         theta: True parameters (n, p), where the log is of a simulation.
+        places: Which row of the file each row is (n,); None: all were read.
+        starts: Rows before which something is missing; a stream begins anew there.
     """
 
     name: str
@@ -35,6 +51,9 @@ class Table:
     notes: list[str] = field(default_factory=list)
     dropped: int = 0
     theta: Array | None = None
+    warnings: list[str] = field(default_factory=list)
+    places: NDArray[np.int64] | None = None
+    starts: tuple[int, ...] = (0,)
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()))) if self.columns else 0
@@ -43,6 +62,15 @@ class Table:
     def ours(self) -> bool:
         """Whether `testbed run --record` wrote it, so that every column is what its name says."""
         return self.header.get("format") == FORMAT
+
+    def rows(self, keep: NDArray[np.int64]) -> Table:
+        """These rows alone, in this order."""
+        return replace(
+            self,
+            columns={name: column[keep] for name, column in self.columns.items()},
+            theta=None if self.theta is None else self.theta[keep],
+            places=keep if self.places is None else self.places[keep],
+        )
 
     def check(self) -> Table:
         """Refuse what no log can be: nothing at all, columns of unequal length, a wrong format."""
@@ -58,6 +86,12 @@ class Table:
         version = self.header.get("format")
         if version is not None and version != FORMAT:
             raise BadInput(f"{self.name}: the format is {version!r}, this version reads {FORMAT!r}")
+        for key, (kind, word) in _KINDS.items():
+            value = self.header.get(key)
+            if value is not None and (not isinstance(value, kind) or isinstance(value, bool)):
+                raise BadInput(
+                    f"{self.name}: its header is damaged: {key} is {word}, not {value!r}"
+                )
         return self
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 
 _MOST = 3000  # samples that are looked at
 _DEAD = 1e-8  # of the largest column, each times its parameter's typical size
+_LOOKED = 8.0  # s of a log in which a delay is looked for
+_LATEST = 0.1  # s, the longest delay that is looked for
+_JOLT = 10.0  # times the usual residual: samples that are left out when looking for a delay
+_WORTH = 0.05  # share by which a shift must lower the residual to be worth a warning
 _RANK = 1e-6  # of the largest singular value, columns scaled to one
 
 
@@ -142,15 +147,24 @@ def prior_scale(rig: Rig) -> Array:
     return np.asarray(np.sqrt(np.diag(cov)))
 
 
+def _span(A: Array) -> Array:
+    """An orthonormal basis (m, r) of what rows A (m, p) can explain."""
+    size = np.sqrt(np.sum(A * A, axis=0))
+    A = A[:, size > 0] / size[size > 0]
+    w, V = np.linalg.eigh(A.T @ A)
+    good = w > 1e-9 * w[-1]
+    return np.asarray(A @ (V[:, good] / np.sqrt(w[good])))
+
+
 def _delay(stream: Stream, std: Array, out: Diagnosis) -> None:
     """The shift of the torques at which the motion explains them best, from one piece."""
     segment, dt = stream.segment, stream.rig.dt
     counts = np.bincount(segment)
     piece = np.flatnonzero(segment == int(np.argmax(counts)))
-    # The middle of the longest piece: 4 s, thinned to some hundred samples.
-    most = min(max(3, round(0.02 / dt)), 50)
-    use = piece[: round(8.0 / dt)] if len(piece) * dt > 8.0 else piece
-    if len(use) < 20 * most:
+    spare = max(0, len(piece) - round(_LOOKED / dt)) // 2
+    use = piece[spare : len(piece) - spare]  # the middle of the longest piece
+    most = min(round(_LATEST / dt), len(use) // 20)
+    if most < 3:
         return
     inner = use[most:-most]
     pick = inner[:: max(1, len(inner) // 1200)]
@@ -158,25 +172,38 @@ def _delay(stream: Stream, std: Array, out: Diagnosis) -> None:
     at = stream.layout[stream.channel]
     known = b - stream.flat[pick][:, at]
     good = keep & np.isfinite(A).all(axis=2)
-    rows = (A / std[:, None])[good]
-    size = np.sqrt(np.sum(rows * rows, axis=0))
-    rows = rows[:, size > 0] / size[size > 0]
-    w, V = np.linalg.eigh(rows.T @ rows)
-    Q = rows @ (V[:, w > 1e-9 * w[-1]] / np.sqrt(w[w > 1e-9 * w[-1]]))
-    shifts = np.arange(-most, most + 1)
-    left = []
-    for s in shifts:
+    A = A / std[:, None]
+    Q = _span(A[good])
+
+    def rest(s: int) -> Array:
         y = ((stream.flat[pick + s][:, at] + known) / std)[good]
-        left.append(float(np.linalg.norm(y - Q @ (Q.T @ y))))
-    i = int(np.argmin(left))
-    here = left[most]
-    if i in (0, len(shifts) - 1) or here == 0:
+        return np.asarray(y - Q @ (Q.T @ y))
+
+    # A jolt is explained by no shift, but it would decide which one seems the best.
+    size = np.abs(rest(0))
+    good[good] = size <= _JOLT * np.median(size)
+    Q = _span(A[good])
+
+    @cache
+    def left(s: int) -> float:
+        return float(np.linalg.norm(rest(s)))
+
+    # First in coarse steps, then every shift near the best of them.
+    coarse = max(1, most // 20)
+    near = min(range(-most, most + 1, coarse), key=left)
+    s = min(range(max(-most, near - coarse), min(most, near + coarse) + 1), key=left)
+    gain = 1.0 - left(s) / left(0) if left(0) > 0 else 0.0
+    if abs(s) == most:
+        if gain > _WORTH:
+            out.warnings.append(
+                f"{stream.channel} seems to be more than {1e3 * most * dt:.0f} ms "
+                f"{'late' if s > 0 else 'early'} against the motion: how much cannot be told"
+            )
         return
-    late = (shifts[i] + parabola(left[i - 1], left[i], left[i + 1])) * dt
-    gain = 1.0 - left[i] / here
+    late = (s + parabola(left(s - 1), left(s), left(s + 1))) * dt
     out.checks["delay_s"] = late
     text = f"{stream.channel} is {1e3 * late:+.2f} ms late against the motion"
-    if abs(late) > 1.5 * dt and gain > 0.05:
+    if abs(late) > 1.5 * dt and gain > _WORTH:
         out.warnings.append(f"{text}; shifted, {100 * gain:.0f} % less would be left unexplained")
     else:
         out.notes.append(f"{text} (as well as can be told)")

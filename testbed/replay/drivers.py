@@ -7,7 +7,7 @@ a log of such a driver is refused until somebody says what its effort means.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from testbed.core.errors import BadInput, UnknownName
@@ -53,13 +53,16 @@ DRIVERS = (
 )
 
 
-def check_effort(effort: str | None, driver: str | None, joints: Iterable[str], log: str) -> str:
+def check_effort(
+    effort: str | None, driver: str | None, joints: Sequence[str], columns: Sequence[str], log: str
+) -> str:
     """What effort means; a log whose driver is known to change it must be declared.
 
     Args:
         effort: As declared, or None.
         driver: Name of the driver, as declared or found in the log, or None.
         joints: Names of the joints.
+        columns: Names of the log's columns that are taken for torques.
         log: The log, for messages.
     """
     if effort is not None:
@@ -71,13 +74,20 @@ def check_effort(effort: str | None, driver: str | None, joints: Iterable[str], 
             raise UnknownName("driver", driver, (*known, "none"), "driver: ")
         found = known.get(driver)
     else:
-        names = list(joints)
         for candidate in DRIVERS:
-            if names and all(re.fullmatch(candidate.joints, n, re.IGNORECASE) for n in names):
+            # A gripper may be among its joints; but one elbow makes no robot of this kind.
+            own = [j for j in joints if re.fullmatch(candidate.joints, j, re.IGNORECASE)]
+            if own and (len(own) >= 2 or 2 * len(own) >= len(joints)):
                 found = candidate
                 break
+    choices = "; ".join(f'"{k}": {v}' for k, v in MEANINGS.items())
+    currents = [c for c in columns if "current" in c.casefold()]
+    if currents and found is None:
+        raise BadInput(
+            f"{log}: the column {currents[0]!r} looks like a current, not a torque: say in the "
+            f"configuration what effort is ({choices})"
+        )
     if found is not None:
-        choices = "; ".join(f'"{k}": {v}' for k, v in MEANINGS.items())
         raise BadInput(
             f"{log}: its joints are those of the driver {found.name!r}, which {found.does}: say in "
             f'the configuration what effort is ({choices}), or driver = "none"'

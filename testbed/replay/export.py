@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import re
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +16,7 @@ from testbed.core.signals import Array
 from testbed.harness.result import plain, write_whole
 from testbed.inertia import is_consistent
 from testbed.kinematics import compile_spec, from_mujoco, load_spec
+from testbed.kinematics.engine import is_urdf
 from testbed.plants.model_file import mend_inertias
 from testbed.replay.identify import Identified
 from testbed.replay.model_text import edit_mjcf, edit_urdf
@@ -83,9 +82,9 @@ def write_model(source: Path, target: Path, bodies: Mapping[str, Array]) -> None
         text = source.read_bytes()
     except OSError as error:
         raise BadInput(f"the model file {str(source)!r} cannot be read: {error.strerror}") from None
-    urdf = re.search(rb"<robot[\s>]", text) is not None
+    urdf = is_urdf(text.decode("utf-8", "replace"))
     edited = (edit_urdf if urdf else edit_mjcf)(text, bodies, source.name)
-    again = _reload(edited, source, urdf)
+    again = _load_at(target, edited, source)
     for name, phi in bodies.items():
         there = from_mujoco(again, name)
         if not np.allclose(there, phi, rtol=0, atol=_SAME * float(np.abs(phi).max())):
@@ -96,21 +95,54 @@ def write_model(source: Path, target: Path, bodies: Mapping[str, Array]) -> None
     _write(target, edited)
 
 
-def _reload(edited: bytes, source: Path, urdf: bool) -> Any:
-    """The edited model compiled, as whoever uses it will see it."""
-    with tempfile.TemporaryDirectory() as folder:
-        trial = Path(folder) / source.name
-        if not urdf:
-            # MuJoCo looks for meshes and included files beside the model.
-            beside = source.with_name(f".{source.stem}.testbed{source.suffix}")
-            trial = beside if os.access(source.parent, os.W_OK) else trial
-        try:
-            trial.write_bytes(edited)
-            spec = load_spec(trial)
-            mend_inertias(spec)  # of bodies that were not identified
-            return compile_spec(spec, source.name)
-        finally:
-            trial.unlink(missing_ok=True)
+def check_place(path: Path, model: Path) -> None:
+    """Refuse before the work what could not be written after it.
+
+    Args:
+        path: A file to be exported.
+        model: The robot's own file.
+    """
+    suffix = path.suffix.lower()
+    if suffix not in (*MODELS, *PARAMETERS):
+        raise BadInput(f"--export {str(path)!r}: say .urdf, .xml, .json or .yaml")
+    if path.is_dir():
+        raise BadInput(f"--export {str(path)!r} is a folder: name a file")
+    if model.exists() and path.exists() and path.samefile(model):
+        raise BadInput(f"--export {str(path)!r} would overwrite the model: name another file")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadInput(f"cannot write {str(path)!r}: {error.strerror}") from None
+    if not os.access(path.parent, os.W_OK):
+        raise BadInput(f"cannot write {str(path)!r}: its folder may not be written to")
+    if suffix in MODELS and model.is_file():
+        text = model.read_bytes()
+        if suffix == ".urdf" and not is_urdf(text.decode("utf-8", "replace")):
+            raise BadInput(f"--export {str(path)!r}: the model is an MJCF file: say .xml")
+        _load_at(model, text, model)  # where it is, it must load in any case
+        _load_at(path, text, model)
+
+
+def _load_at(target: Path, text: bytes, source: Path) -> Any:
+    """The model compiled where it is going to be: MuJoCo looks for meshes beside a model."""
+    trial = target.with_name(f".{target.stem}.testbed{source.suffix}")
+    try:
+        trial.parent.mkdir(parents=True, exist_ok=True)
+        trial.write_bytes(text)
+        spec = load_spec(trial)
+        mend_inertias(spec)  # of bodies that were not identified
+        return compile_spec(spec, source.name)
+    except OSError as error:
+        raise BadInput(f"cannot write {str(target)!r}: {error.strerror}") from None
+    except BadInput as error:
+        if target.parent.resolve() == source.parent.resolve():
+            raise
+        raise BadInput(
+            f"--export {str(target)!r}: the model does not load in that folder, as its meshes or "
+            f"included files lie beside {source.name}: export it beside them ({error})"
+        ) from None
+    finally:
+        trial.unlink(missing_ok=True)
 
 
 def _write(path: Path, content: bytes) -> None:

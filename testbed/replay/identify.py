@@ -12,6 +12,7 @@ direction of θ that matters has been seen by the first.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,7 @@ from testbed.replay.prepared import Stream, make_robot, open_stream
 from testbed.replay.validate import errors, validate
 
 METHODS = ("logdet", "sdp", "least_squares")
+_UNEXPLAINED = 0.5  # of a joint's torque, held out: its part of the model is worth little
 VAGUE = 10.0  # times its declared width: the prior decides only what the data leave open
 
 
@@ -109,6 +111,7 @@ def identify(
     plant: str | None = None,
     method: str = "logdet",
     strict: bool = False,
+    progress: Callable[[str], None] | None = None,
 ) -> Identified:
     """Identify a robot, and what it carries.
 
@@ -123,7 +126,9 @@ def identify(
         method: How the full set of possible bodies is found: "logdet", "sdp", or "least_squares",
             which does not care whether bodies are possible.
         strict: Refuse logs of which anything had to be mended.
+        progress: Called with a line before every step of the work.
     """
+    tell = progress or (lambda text: None)
     first = unloaded if unloaded is not None else log
     if first is None or (log is not None and unloaded is not None):
         raise BadInput("say which log is of the robot alone: --log, or --unloaded with --loaded")
@@ -134,6 +139,7 @@ def identify(
     if method not in METHODS:
         raise UnknownName("method", method, METHODS)
     done = Import()
+    tell(f"reading {first} …")
     table = read_log(first)
     robot = make_robot([table], plant, model, config)
     if loaded is not None and robot.measure != "joint_torque":
@@ -141,23 +147,36 @@ def identify(
     stream = open_stream([table], [first], plant, model, config, done, robot)
     if payload_at is not None and payload_at not in stream.rig.tree.names:
         raise UnknownName("body", payload_at, stream.rig.tree.names, "--payload-at: ")
-    found = diagnose(stream)
-    done.checks.update(found.checks)
-    done.notes += found.notes
-    done.warnings += found.warnings
+    done.take(diagnose(stream))
     where = Path(config).name if config is not None else "identify"
     with located(where):
-        result = _first_stage(stream, method, done)
+        result = _first_stage(stream, method, done, tell)
         if loaded is not None and payload_at is not None:
+            tell(f"reading {loaded} …")
             other = open_stream([read_log(loaded)], [loaded], plant, model, config, done, robot)
-            result = replace(
-                result, payload=identify_payload(result.fit, stream, other, payload_at, VAGUE)
-            )
+            done.take(diagnose(other), "loaded")
+            tell(f"solving for the load at {payload_at} …")
+            load = identify_payload(result.fit, stream, other, payload_at, VAGUE)
+            _judge(load.validation["held_out"], done, " with the load")
+            result = replace(result, payload=load)
     done.enforce(strict)
     return result
 
 
-def _first_stage(stream: Stream, method: str, done: Import) -> Identified:
+def _judge(held_out: Mapping[str, Any], done: Import, where: str = "") -> None:
+    """Warn of joints whose torques the model does not predict."""
+    for name, row in held_out.items():
+        for joint, error in row["joints"].items():
+            if error["relative"] > _UNEXPLAINED:
+                done.warnings.append(
+                    f"{joint}: {100 * error['relative']:.0f} % of its torque{where} is not "
+                    f"predicted in what was held out ({name})"
+                )
+
+
+def _first_stage(
+    stream: Stream, method: str, done: Import, tell: Callable[[str], None]
+) -> Identified:
     rig, rows = stream.rig, stream.rows
     good, segment = usable(rows), stream.segment[stream.index]
     if good.sum() <= 2 * rig.size // 3:
@@ -168,19 +187,23 @@ def _first_stage(stream: Stream, method: str, done: Import) -> Identified:
     names = stream.layout.channels[channel].axes
     scale, std = prior_scale(rig), rig.noise[channel]
     wide = VAGUE * scale * np.where(np.arange(rig.size) < 10 * len(rig.bodies), 1.0, 10.0)
+    tell(f"solving {good.sum()} equations for {rig.size} parameters …")
     solved = fit(rows.A, rows.b, good, segment, rig.cad, wide, std)
     index = thinned(rows)
     whitened = (rows.A[index] / solved.std[:, None])[good[index]]
     base = find_base(whitened, scale, parameter_names(rig))
+    tell(f"looking for bodies that can exist ({method}) …")
     theta, info = _possible(stream, solved, method)
     if "fallback" in info:
         done.warnings.append(f"{method}: {info['fallback']}")
     validation = errors(rows.A, rows.b, good, theta, names)
     validation["least_squares"] = errors(rows.A, rows.b, good, solved.theta, names)["relative"]
     validation["prior"] = errors(rows.A, rows.b, good, rig.cad, names)["relative"]
+    tell("predicting what was held out …")
     validation["held_out"] = validate(
         rows.A, rows.b, good, rows.t, segment, rig.cad, wide, std, names
     )
+    _judge(validation["held_out"], done)
     spread = np.sqrt(np.maximum(np.diag(solved.cov), 0.0))
     n = 10 * len(rig.bodies)
     spread[:n] = np.minimum(spread[:n], stream.robot.recipe.prior_error * scale[:n])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from testbed.core.errors import BadInput
 from testbed.harness import Scenario
 from testbed.logs import LogSource
 from testbed.scores import Shift
+
+if TYPE_CHECKING:
+    from testbed.replay.diagnose import Diagnosis
 
 _TRACKED = ("detection_s", "settle_10_s", "settle_2_s", "overshoot")  # without truth: not known
 
@@ -33,6 +36,13 @@ class Import:
     warnings: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     checks: dict[str, Any] = field(default_factory=dict)
+
+    def take(self, found: Diagnosis, which: str | None = None) -> None:
+        """What a diagnosis says, of a log that is named where there are two."""
+        self.checks.update(found.checks if which is None else {which: found.checks})
+        start = "" if which is None else f"{which}: "
+        self.notes += [start + text for text in found.notes]
+        self.warnings += [start + text for text in found.warnings]
 
     def as_dict(self) -> dict[str, Any]:
         """For results."""

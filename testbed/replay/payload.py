@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import permutations, product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from testbed.core.errors import BadInput
 from testbed.core.signals import Array
@@ -15,7 +17,7 @@ from testbed.inertia import body_parameters, is_consistent, mass_com_inertia, sp
 from testbed.replay.diagnose import prior_scale
 from testbed.replay.least_squares import Fit, fit, usable
 from testbed.replay.rows import make_rows
-from testbed.replay.validate import errors
+from testbed.replay.validate import errors, validate
 
 if TYPE_CHECKING:
     from testbed.replay.prepared import Stream
@@ -34,7 +36,8 @@ class Payload:
         phi: Ten parameters about the frame's origin (10,), as least squares gives them.
         cov: Of them (10, 10).
         possible: The nearest body that can exist (10,); `phi` itself where it is one.
-        validation: Errors on the loaded log, with and without the load.
+        validation: Errors on the loaded log, with and without the load, and held out: parts of
+            the loaded log predicted from all the rest.
         weak: Parameters whose 95 % interval is wider than their own size, by name.
     """
 
@@ -100,7 +103,8 @@ def identify_payload(
     load_std = 100.0 * np.array([1.0, *[0.3] * 3, *[max(0.1, float(unit[4]))] * 6])
     wide = vague * prior_scale(rig) * np.where(np.arange(p) < 10 * len(rig.bodies), 1.0, 10.0)
     prior = np.concatenate([rig.cad, np.zeros(10)])
-    solved = fit(A, b, good, segment, prior, np.concatenate([wide, load_std]), robot.std)
+    width = np.concatenate([wide, load_std])
+    solved = fit(A, b, good, segment, prior, width, robot.std)
     phi, cov = solved.theta[p:], solved.cov[p:, p:]
     band = Z95 * float(np.sqrt(max(cov[0, 0], 0.0)))
     if not np.all(np.isfinite(phi)) or phi[0] <= band:
@@ -114,6 +118,10 @@ def identify_payload(
         np.concatenate([second.A, extra], axis=2), second.b, inside, solved.theta, names
     )
     with_load["without_load"] = errors(second.A, second.b, inside, robot.theta, names)["relative"]
+    times, late = np.concatenate([first.t, second.t]), np.arange(len(b)) >= len(first.t)
+    with_load["held_out"] = validate(
+        A, b, good, times, segment, prior, width, robot.std, names, within=late
+    )
     std = np.sqrt(np.diag(cov))
     weak = [n for n, v, s in zip(PARAMETERS, phi, std, strict=True) if Z95 * s > abs(v)]
     return Payload(body, phi, cov, _nearest_possible(phi, cov), with_load, weak)
@@ -173,11 +181,15 @@ def _central_std(phi: Array, cov: Array) -> Array:
 def controller_forms(phi: Array) -> dict[str, str]:
     """The load as common robot controllers ask for it, ready to be typed in.
 
-    All of them take mass, centre of mass and inertia about it; they differ in units and brackets.
+    All of them take mass, centre of mass and inertia about it. Universal Robots and Franka want the
+    matrix; KUKA and ABB the principal moments (kg·m², centre in mm), with the orientation of their
+    axes: as turns A, B, C about Z, Y′, X″ (degrees) and as a quaternion, scalar first.
     """
     m, x, y, z, xx, yy, zz, xy, yz, xz = _central(phi)
-    principal = np.linalg.eigvalsh(np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
-    a, b, c = principal
+    (a, b, c), R = principal_axes(np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
+    turn = Rotation.from_matrix(R)
+    i, j, k, w = turn.as_quat(canonical=True)
+    A, B, C = turn.as_euler("ZYX", degrees=True)
     return {
         "Universal Robots": (
             f"set_target_payload({m:.4f}, [{x:.5f}, {y:.5f}, {z:.5f}], "
@@ -189,15 +201,32 @@ def controller_forms(phi: Array) -> dict[str, str]:
             f"{xz:.6f}, {yz:.6f}, {zz:.6f}}})"
         ),
         "KUKA": (
-            f"M {m:.3f} kg, X {1e3 * x:.1f} Y {1e3 * y:.1f} Z {1e3 * z:.1f} mm, "
-            f"principal moments {a:.5f} {b:.5f} {c:.5f} kg·m²"
+            f"M {m:.3f}, CM {{X {1e3 * x:.1f}, Y {1e3 * y:.1f}, Z {1e3 * z:.1f}, "
+            f"A {A:.2f}, B {B:.2f}, C {C:.2f}}}, J {{X {a:.5f}, Y {b:.5f}, Z {c:.5f}}}"
         ),
         "ABB": (
-            f"[{m:.4f}, [{1e3 * x:.2f}, {1e3 * y:.2f}, {1e3 * z:.2f}], [1,0,0,0], "
-            f"{xx:.5f}, {yy:.5f}, {zz:.5f}]"
+            f"[{m:.4f}, [{1e3 * x:.2f}, {1e3 * y:.2f}, {1e3 * z:.2f}], "
+            f"[{w:.6f}, {i:.6f}, {j:.6f}, {k:.6f}], {a:.5f}, {b:.5f}, {c:.5f}]"
         ),
         "general": (
             f"mass {m:.4f} kg; centre [{x:.5f}, {y:.5f}, {z:.5f}] m; inertia about the centre "
             f"xx {xx:.6f} yy {yy:.6f} zz {zz:.6f} xy {xy:.6f} yz {yz:.6f} xz {xz:.6f} kg·m²"
         ),
     }
+
+
+def principal_axes(I: Array) -> tuple[Array, Array]:
+    """Principal moments (3,) and their axes as the columns of a rotation (3, 3), I = R diag Rᵀ.
+
+    Of the 24 rotations that do so the one that turns least, so that an inertia whose matrix is
+    diagonal already keeps its order.
+    """
+    moments, axes = np.linalg.eigh(I)
+    found = []
+    for order in permutations(range(3)):
+        for signs in product((1.0, -1.0), repeat=3):
+            R = axes[:, order] * signs
+            if np.linalg.det(R) > 0:
+                found.append((float(np.trace(R)), order, R))
+    _, order, R = max(found, key=lambda one: one[0])
+    return moments[list(order)], R

@@ -17,7 +17,8 @@ from testbed.core.signals import Array
 from testbed.harness import Scenario
 from testbed.harness.messages import located
 from testbed.logs import LogSource, Table
-from testbed.logs.mend import is_regular, ordered, usual_step
+from testbed.logs.mend import usual_step
+from testbed.logs.recorder import other_robot
 from testbed.logs.source import as_recorded
 from testbed.plants.setup import Setup
 from testbed.regressors.drive_torque import RowTable
@@ -27,8 +28,9 @@ from testbed.replay.prepare import Prepared, prepare
 from testbed.replay.recipe import Recipe, by_joint
 from testbed.replay.robot import LogRobot
 from testbed.replay.rows import make_rows
+from testbed.replay.whole import in_order
 
-_LATE = 0.05  # share by which a shift of the torques must lower the residual to be worth a warning
+_OFF = 30.0  # times the CAD model's torques: no friction and no load is as large
 
 
 class Stream:
@@ -84,6 +86,22 @@ class Stream:
             if not np.all(std > 0):
                 raise BadInput(f"noise.{self.channel} must be positive, a standard deviation")
         self.rig = replace(rig, noise={self.channel: std})
+        if self.channel == "tau":
+            self._compare_with_cad(done)
+
+    def _compare_with_cad(self, done: Import) -> None:
+        """Torques of quite another size than the CAD model's look like another unit."""
+        some = np.unique(np.linspace(0, len(self.t) - 1, 1000).astype(int))
+        at = [self.robot.joints.index(j) for j in self.logs[0].joints]
+        q, v, a = (self.flat[some][:, self.layout[c]] for c in ("q", "v", "a"))
+        cad = self.robot.model_torque(q, v, a)[:, at]
+        tau = self.flat[some][:, self.layout["tau"]]
+        ratio = float(np.linalg.norm(tau) / max(float(np.linalg.norm(cad)), 1e-300))
+        if not 1 / _OFF < ratio < _OFF:
+            done.warnings.append(
+                f"tau is {ratio:.3g} times as large as the CAD model says: it looks like another "
+                'unit (units.tau = "N·mm"), or like motor torques (gear.matrix)'
+            )
 
     def _refuse_nothing(self) -> None:
         if not np.any(self.rows.keep):
@@ -147,14 +165,13 @@ class Stream:
                 return None
             if self.channel == "wrench" or any(b not in bodies for b in self.rig.bodies):
                 return None
-            inertial = [log.theta[10 * bodies.index(b) :][:10] for b in self.rig.bodies]
-            after = log.theta[10 * len(bodies) :]
+            inertial = [log.theta[:, 10 * bodies.index(b) :][:, :10] for b in self.rig.bodies]
+            after = log.theta[:, 10 * len(bodies) :]
             if any(name not in extra for name in self.rig.extra):
                 return None
-            parts.append(
-                np.concatenate([*inertial, [after[extra.index(n)] for n in self.rig.extra]])
-            )
-        return np.array(parts)[self.log[self.index]]
+            extras = after[:, [extra.index(n) for n in self.rig.extra]]
+            parts.append(np.hstack([*inertial, extras]))
+        return np.vstack(parts)[self.index]
 
     def ends(self) -> list[int]:
         """Sample (of the source) at the end of every log but the last."""
@@ -179,7 +196,12 @@ def open_stream(
             prepare(table, path, robot.recipe, robot, done, folder)
             for table, path in zip(tables, files, strict=True)
         ]
-        return Stream(robot, logs, done)
+        stream = Stream(robot, logs, done)
+    for table in tables:
+        other = other_robot(table.header, stream.rig)
+        if other is not None:
+            done.warnings.append(f"{table.name}: {other}")
+    return stream
 
 
 def make_robot(
@@ -210,10 +232,7 @@ def load_prepared(
     if plant is not None and not _has_joints(plant):
         return _by_names(tables, plant, config, seed, done)
     stream = open_stream(tables, files, plant, model, config, done)
-    found = diagnose(stream)
-    done.checks.update(found.checks)
-    done.notes += found.notes
-    done.warnings += found.warnings
+    done.take(diagnose(stream))
     recipe, source = stream.robot.recipe, stream.source()
     scene = _scene(tables, plant, model, recipe, source)
     loaded = Loaded(source, scene, seed, done, recipe.prior_error, 0.0)
@@ -235,20 +254,8 @@ def _by_names(
     if config is not None:
         raise BadInput(f"--config is for robots with joints; {plant} takes columns by their names")
     robot = registry.construct("plant", registry.plant.find(plant), {"setup": Setup()})
-    kept = []
-    for table in tables:
-        done.rows += len(table) + table.dropped
-        if "t" not in table.columns:
-            raise BadInput(f"{table.name}: the column 't' (times in seconds) is missing")
-        keep, notes = ordered(table.columns["t"], table.name)
-        done.warnings += [f"{table.name}: {note}" for note in (*table.notes, *notes)]
-        done.dropped += len(table) - len(keep) + table.dropped
-        columns = {name: column[keep] for name, column in table.columns.items()}
-        kept.append(Table(table.name, columns, table.header))
+    kept = [in_order(table, robot.rig.layout, None, done) for table in tables]
     step = usual_step(kept[0].columns["t"])
-    for table in kept:
-        if not is_regular(table.columns["t"], step):
-            done.warnings.append(f"{table.name}: times are uneven, and taken as they are")
     rig = replace(robot.rig, dt=step)
     rig = replace(rig, groups={g: v for g, v in rig.groups.items() if g == "measured"})
     source = as_recorded(kept, rig, robot.rigid_truth)

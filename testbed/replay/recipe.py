@@ -164,6 +164,9 @@ class Recipe(Strict):
             for key in values:
                 if key not in CHANNELS:
                     raise UnknownName("channel", key, CHANNELS, f"{where}: {name}: ")
+        for key in recipe.noise:
+            if key not in ("tau", "wrench"):
+                raise UnknownName("channel", key, ("tau", "wrench"), f"{where}: noise: ")
         if recipe.time.column is not None and recipe.time.rate is not None:
             raise BadInput(f"{where}: time.column and time.rate: say one of them")
         return recipe

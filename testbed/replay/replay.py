@@ -15,18 +15,19 @@ from testbed.harness.messages import located
 from testbed.harness.run import (
     INTERRUPTED,
     Progress,
-    _histories,
-    _loop,
-    _scorecard,
-    _scored_arrays,
+    histories,
+    loop,
+    scorecard,
+    scored_arrays,
     steps_in,
 )
 from testbed.harness.validation import validation_rows
 from testbed.harness.watchdog import Watchdog
 from testbed.logs import Table, read_log
-from testbed.logs.mend import gaps, ordered
+from testbed.logs.recorder import other_robot
 from testbed.logs.source import as_recorded
 from testbed.replay.loaded import Import, Loaded
+from testbed.replay.whole import in_order
 
 DEFAULT_ESTIMATOR = "rls"
 
@@ -96,14 +97,14 @@ def replay(
             steps = steps_in(scene.model.validation.duration, session.rig.dt)
             session.validation = validation_rows(other, loaded.seed, steps)
         with np.errstate(over="ignore", invalid="ignore"), threadpool_limits(1):
-            stopped = _loop(session, loaded.seed, len(loaded.source) - 1, None, progress)
-    card = _scorecard(scene, session, loaded.seed, stopped) | {"command": command}
+            stopped = loop(session, loaded.seed, len(loaded.source) - 1, None, progress)
+    card = scorecard(scene, session, loaded.seed, stopped) | {"command": command}
     card["import"] = loaded.done.as_dict()
     if loaded.changes:
         within = [change.at for change in scene.model.change]
         for name, row in card["estimators"].items():
             row["changes"] = loaded.changes_of(session.contenders[name], within)
-    result = Result(card, _histories(session), None, _scored_arrays(session))
+    result = Result(card, histories(session), None, scored_arrays(session))
     if out is not None:
         result.save(Path(out))
     if stopped == INTERRUPTED:
@@ -143,7 +144,11 @@ def _as_recorded(
     head = tables[0].header
     data = dict(head["scenario"])
     if model is not None:
-        data["plant"] = {**data["plant"], "model": str(Path(model).resolve())}
+        own = data.get("plant")
+        data["plant"] = {
+            **(own if isinstance(own, dict) else {}),
+            "model": str(Path(model).resolve()),
+        }
     with located(f"{tables[0].name}: scenario"):
         scene = Scenario.from_dict(data)
         recorded = head.get("seed", 0)
@@ -152,8 +157,12 @@ def _as_recorded(
         seed = recorded if seed is None else seed
         robot = scene.make_plant(trust)
         robot.reset(recorded)  # what regressors believe is drawn anew for every seed
-    done = Import(rows=sum(len(t) + t.dropped for t in tables))
-    kept = [_mended(table, robot.rig.dt, done) for table in tables]
+    done = Import()
+    kept = [in_order(table, robot.rig.layout, robot.rig.dt, done) for table in tables]
+    for table in tables:
+        other = other_robot(table.header, robot.rig)
+        if other is not None:
+            done.warnings.append(f"{table.name}: {other}")
     source = as_recorded(kept, robot.rig, robot.rigid_truth)
     if len(kept) > 1:
         scene = Scenario.from_dict({**data, "duration": min(float(source.t[-1]), 1e5)})
@@ -162,25 +171,3 @@ def _as_recorded(
     )
     loaded.know_shifts(robot.shifts(), [int(k) - 1 for k in np.cumsum([len(t) for t in kept])[:-1]])
     return loaded
-
-
-def _mended(table: Table, dt: float, done: Import) -> Table:
-    """The log without rows that go back or repeat a time; gaps are told."""
-    if "t" not in table.columns:
-        raise BadInput(f"{table.name}: the column 't' is missing")
-    done.warnings += [f"{table.name}: {note}" for note in table.notes]
-    done.dropped += table.dropped
-    keep, notes = ordered(table.columns["t"], table.name)
-    done.warnings += [f"{table.name}: {note}" for note in notes]
-    done.dropped += len(table) - len(keep)
-    if len(keep) < len(table) or np.any(np.diff(keep) < 0):
-        theta = None if table.theta is None else table.theta[keep]
-        columns = {name: column[keep] for name, column in table.columns.items()}
-        table = Table(table.name, columns, table.header, theta=theta)
-    missing = gaps(table.columns["t"], dt)
-    if len(missing):
-        longest = float(np.max(np.diff(table.columns["t"])))
-        done.warnings.append(
-            f"{table.name}: {len(missing)} gaps in time, the longest {longest:g} s"
-        )
-    return table

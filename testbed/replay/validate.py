@@ -59,6 +59,7 @@ def validate(
     prior_std: Array,
     std: Array,
     joints: Sequence[str],
+    within: NDArray[np.bool_] | None = None,
 ) -> dict[str, Any]:
     """Errors on what was not fitted: interleaved blocks, the end of the log, and the prior's own.
 
@@ -72,10 +73,20 @@ def validate(
         prior_std: Width of the prior of the fits (p,).
         std: Noise to begin with (k,).
         joints: Names of the rows.
+        within: Samples that may be left out and predicted (n,); the others are always fitted.
+            Default: all.
     """
     found: dict[str, Any] = {}
-    halves = interleaved(t)
-    for name, tests in (("interleaved", (halves, ~halves)), ("last", (last_part(t),))):
+    own = np.flatnonzero(np.ones(len(t), dtype=bool) if within is None else within)
+
+    def samples(some: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        mask = np.zeros(len(t), dtype=bool)
+        mask[own[some]] = True
+        return mask
+
+    halves = interleaved(t[own])
+    blocks = (samples(halves), samples(~halves))
+    for name, tests in (("interleaved", blocks), ("last", (samples(last_part(t[own])),))):
         rest = np.full(b.shape, np.nan)
         for test in tests:
             if good[test].sum() < A.shape[1] or good[~test].sum() < A.shape[1]:

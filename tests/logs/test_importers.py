@@ -34,6 +34,14 @@ def test_decimal_commas_and_a_mark_at_the_beginning(tmp_path):
     np.testing.assert_array_equal(table.columns["q"], [1.5, -0.25])
 
 
+def test_decimal_commas_without_names(tmp_path):
+    rows = "".join(f"0,{i:02d};1,{i};-2,5\n" for i in range(9))
+    (tmp_path / "log.csv").write_text(rows)
+    table = read_log(tmp_path / "log.csv")
+    assert list(table.columns) == ["column1", "column2", "column3"]
+    np.testing.assert_array_equal(table.columns["column1"], np.arange(9) / 100)
+
+
 def test_text_columns_are_left_out_and_blanks_are_missing(tmp_path):
     (tmp_path / "log.csv").write_text("t,frame,q\n0,base,1\n1,base,\n2,base,nan\n")
     table = read_log(tmp_path / "log.csv")
@@ -106,6 +114,27 @@ def test_the_layout_of_the_public_cheetah_data(tmp_path, write):
     assert any("numbered, not named" in w and "q.1 = abad" in w for w in warnings)
     # The leg's truth is its CAD here, so the prior already predicts to a small part.
     assert result.scorecard["estimators"]["rls"]["metrics"]["prediction_rmse"] < 0.1
+
+
+def test_a_matlab_file_that_ends_its_reader_is_damaged(tmp_path, monkeypatch):
+    """SciPy's compiled reader can be made to crash: here it does so as soon as it is imported."""
+    mat5(tmp_path / "log.mat", {"q": np.ones((5, 2))})
+    assert list(read_log(tmp_path / "log.mat").columns) == ["q.1", "q.2"]
+    (tmp_path / "scipy").mkdir()
+    (tmp_path / "scipy" / "__init__.py").write_text("import os\nos.abort()\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(BadInput, match=r"log\.mat: it is damaged: reading it broke off"):
+        read_log(tmp_path / "log.mat")
+
+
+def test_a_matlab_73_file_with_other_things_inside_is_refused(tmp_path):
+    import h5py
+
+    mat73(tmp_path / "log.mat", {"q": np.ones((5, 2))})
+    with h5py.File(tmp_path / "log.mat", "r+") as file:
+        file["kind"] = np.dtype("f8")  # a named type: it has neither shape nor numbers
+    with pytest.raises(BadInput, match=r"log\.mat: not a complete MATLAB file"):
+        read_log(tmp_path / "log.mat")
 
 
 @pytest.mark.parametrize("storage", ["sqlite3", "mcap"])

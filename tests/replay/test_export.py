@@ -4,22 +4,27 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
 import yaml as pyyaml
+from scipy.spatial.transform import Rotation
 
 from testbed import BadInput
-from testbed.inertia import box, change_frame
+from testbed.inertia import box, change_frame, mass_com_inertia
 from testbed.kinematics import compile_spec, from_mujoco, load_spec
-from testbed.replay.export import write_model, yaml
+from testbed.replay.export import check_place, write_model, yaml
 from testbed.replay.model_text import edit_mjcf, edit_urdf
+from testbed.replay.payload import controller_forms
 from tests.logs.log_files import MODEL
 from tests.replay.test_preparation import URDF
 
 PHI = change_frame(box(2.0, [0.1, 0.2, 0.3]), np.eye(3), np.array([0.02, -0.03, 0.04]))
 TURN = np.array([[0.36, 0.48, -0.8], [-0.8, 0.6, 0.0], [0.48, 0.64, 0.6]])
 TURNED = change_frame(PHI, TURN, np.array([0.1, 0.0, -0.05]))
+
+NUMBER = r"-?\d+\.\d+"
 
 
 def parameters(path, body):
@@ -102,6 +107,48 @@ def test_what_cannot_be_edited_is_said(tmp_path):
     with pytest.raises(BadInput, match="did not take its new inertia"):
         write_model(tmp_path / "r.xml", tmp_path / "n.xml", {"hand": PHI})
     assert not (tmp_path / "n.xml").exists()
+
+
+MESH = """<mujoco><!-- made from <robot name="r"> -->
+<asset><mesh name="m" file="m.obj"/></asset><worldbody><body name="x"><joint/>
+<inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/><geom type="mesh" mesh="m"/></body></worldbody></mujoco>"""
+
+
+def test_a_model_is_loaded_where_it_is_written(tmp_path):
+    (tmp_path / "r.xml").write_text(MESH)
+    corners = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\n"
+    (tmp_path / "m.obj").write_text(corners + "f 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n")
+    write_model(tmp_path / "r.xml", tmp_path / "n.xml", {"x": PHI})
+    np.testing.assert_allclose(parameters(tmp_path / "n.xml", "x"), PHI, atol=1e-12)
+    for refuse in (
+        lambda target: write_model(tmp_path / "r.xml", target, {"x": PHI}),
+        lambda target: check_place(target, tmp_path / "r.xml"),
+    ):
+        with pytest.raises(BadInput, match=r"does not load in that folder.*beside r\.xml"):
+            refuse(tmp_path / "sub" / "n.xml")
+    assert not list((tmp_path / "sub").iterdir())
+    check_place(tmp_path / "n.json", tmp_path / "r.xml")
+    with pytest.raises(BadInput, match=r"is an MJCF file: say \.xml"):
+        check_place(tmp_path / "n.urdf", tmp_path / "r.xml")
+
+
+def test_controllers_get_principal_moments_with_their_axes():
+    """What ABB and KUKA are told is the inertia itself, put together again."""
+    own = change_frame(box(2.0, [0.1, 0.2, 0.3]), TURN, np.zeros(3))
+    phi = change_frame(own, np.eye(3), np.array([0.02, -0.03, 0.04]))
+    _, com, inertia = mass_com_inertia(phi)
+    forms = controller_forms(phi)
+    mass, *c, w, x, y, z, a, b, d = (float(n) for n in re.findall(NUMBER, forms["ABB"]))
+    R = Rotation.from_quat([x, y, z, w]).as_matrix()
+    assert mass == 2.0
+    np.testing.assert_allclose(c, 1e3 * com, atol=0.01)
+    np.testing.assert_allclose(R @ np.diag([a, b, d]) @ R.T, inertia, atol=1e-5)
+    _, *c, A, B, C, a, b, d = (float(n) for n in re.findall(NUMBER, forms["KUKA"]))
+    R = Rotation.from_euler("z", A, degrees=True) * Rotation.from_euler("y", B, degrees=True)
+    R = (R * Rotation.from_euler("x", C, degrees=True)).as_matrix()
+    np.testing.assert_allclose(R @ np.diag([a, b, d]) @ R.T, inertia, atol=1e-5)
+    plain = controller_forms(PHI)["ABB"]
+    assert "[1.000000, 0.000000, 0.000000, 0.000000], 0.02167, 0.01667, 0.00833]" in plain
 
 
 def test_yaml_says_what_json_says():

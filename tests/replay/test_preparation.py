@@ -92,10 +92,20 @@ def test_columns_are_found_by_name_in_any_order_and_spelling(whole, tmp_path):
     for k in reversed(columns):
         channel, _, joint = k.partition(".")
         new = names[channel].format(joint) if joint else "Time"
-        renamed[new.replace("effort/", "effort ")] = columns[k]
+        renamed[new] = columns[k]
     other, done = stream(tmp_path, model, renamed)
     same_rows(good, other)
     assert done.warnings == []
+    words = {"q": "position", "v": "velocity", "tau": "effort"}
+    topics = {"t": columns["t"]}
+    for k, v in columns.items():
+        channel, _, joint = k.partition(".")
+        if joint:
+            topics[f"/joint_states/{joint}/{words[channel]}"] = v
+    other, done = stream(tmp_path, model, topics)
+    same_rows(good, other)
+    with pytest.raises(BadInput, match=r"q of lift may be .*: say columns\.q"):
+        stream(tmp_path, model, topics | {"/wanted/lift/position": columns["q.lift"]})
     declared = {f"c{i}": v for i, v in enumerate(columns.values())}
     keys = {k: f"c{i}" for i, k in enumerate(columns)}
     recipe = f'time = {{ column = "{keys["t"]}" }}\n' + "\n".join(
@@ -104,6 +114,51 @@ def test_columns_are_found_by_name_in_any_order_and_spelling(whole, tmp_path):
     )
     other, _ = stream(tmp_path, model, declared, recipe)
     same_rows(good, other)
+
+
+def test_numbered_columns_count_fixed_joints_too(whole, tmp_path):
+    model, columns = whole
+    numbered = {k.replace("lift", "1").replace("bend", "2"): v for k, v in columns.items()}
+    got, _ = stream(tmp_path, model, numbered, "fixed = { lift = 0.0 }")
+    np.testing.assert_array_equal(got.flat[:, got.layout["q"]][:, 1], columns["q.bend"])
+    np.testing.assert_array_equal(got.flat[:, got.layout["tau"]][:, 0], columns["tau.bend"])
+
+
+def test_rows_that_one_of_two_files_lacks_are_dropped_from_both(whole, tmp_path):
+    """Else everything after a damaged line would stand beside the row of another time."""
+    model, columns = whole
+    good, _ = stream(tmp_path, model, columns)
+    motion_only = {k: v for k, v in columns.items() if not k.startswith("tau")}
+    torques = {k: v for k, v in columns.items() if k.startswith("tau")}
+    for name, some, row in (("log.csv", motion_only, 100), ("tau.csv", torques, 600)):
+        lines = write_text(tmp_path / name, some).read_text().splitlines()
+        lines[row] = "cut,off,here"
+        (tmp_path / name).write_text("\n".join(lines))
+    (tmp_path / "prep.toml").write_text('file = [{ path = "tau.csv" }]\n')
+    done, path = Import(), tmp_path / "log.csv"
+    got = open_stream([read_log(path)], [path], None, model, tmp_path / "prep.toml", done)
+    assert done.dropped == 2
+    assert sum("another number of cells" in w for w in done.warnings) == 2
+    at = got.layout["tau"]  # the two rows are interpolated again
+    np.testing.assert_allclose(got.flat[100:590, at], good.flat[100:590, at], atol=1e-9)
+    np.testing.assert_allclose(got.flat[610:, at], good.flat[610:, at], atol=1e-9)
+
+
+def test_the_truth_of_a_prepared_log_is_that_of_its_time(whole, tmp_path):
+    model, columns = whole
+    theta = np.zeros((len(columns["t"]), 20))
+    theta[:, 0] = np.where(columns["t"] < 2.0, 1.5, 2.5)
+    header = json.dumps({"bodies": ["arm", "hand"], "extra": []})
+    path = tmp_path / "log.npz"
+    np.savez(path, header=np.array(header), **columns, **{"truth/theta": theta})
+    config = tmp_path / "prep.toml"
+    config.write_text(
+        'target = ["arm", "hand"]\nmodel = { viscous = false, coulomb = false, offset = false }\n'
+    )
+    got = open_stream([read_log(path)], [path], None, model, config, Import()).source()
+    k = int(np.searchsorted(got.t, 2.0))
+    assert got.theta(0)[0] == got.theta(k - 1)[0] == 1.5
+    assert got.theta(k)[0] == 2.5
 
 
 @pytest.mark.parametrize("effort", ["gravity_compensated", "external"])
@@ -144,6 +199,25 @@ def test_effort_of_a_driver_that_changes_it_must_be_declared(tmp_path):
         stream(tmp_path, model, columns, 'driver = "dynamixel"')
     with pytest.raises(BadInput, match="torque_constant"):
         stream(tmp_path, model, columns, 'effort = "current"')
+
+
+@pytest.mark.parametrize(
+    ("joints", "refused"),
+    [
+        (["shoulder_pan_joint", "elbow_joint", "finger_joint", "thumb_joint", "palm_joint"], True),
+        (["left_wrist_1_joint"], True),
+        (["pan", "lift", "elbow", "roll"], False),  # any arm may have an elbow
+        (["joint1", "joint2"], False),
+    ],
+)
+def test_a_gripper_does_not_hide_a_driver(joints, refused):
+    from testbed.replay.drivers import check_effort
+
+    if not refused:
+        assert check_effort(None, None, joints, [], "log") == "torque"
+        return
+    with pytest.raises(BadInput, match="driver 'ur'"):
+        check_effort(None, None, joints, [], "log")
 
 
 def test_derivatives_filters_and_resampling(whole, tmp_path):
@@ -213,6 +287,8 @@ def test_dead_band_segments_and_fixed_joints(whole, tmp_path):
         bool(source.step() and source.restarted) for _ in range(len(source) - 1)
     ]
     assert sum(at) == 2
+    _, done = stream(tmp_path, model, columns, "segment = [{ to = 2.0 }, { from = 1.0, to = 3.0 }]")
+    assert done.dropped == np.sum(columns["t"] > 3.0)  # what is in two segments counts once
     one = {k: v for k, v in columns.items() if "bend" not in k}
     got, _ = stream(tmp_path, model, one, "fixed = { bend = 0.7 }")
     assert got.layout.channels["tau"].axes == ("lift",)
@@ -308,6 +384,14 @@ def test_a_wrist_sensor_on_a_urdf_with_the_motion_from_its_joints(tmp_path):
         assert theta[0] == pytest.approx(0.8, rel=0.02)
         np.testing.assert_allclose(theta[1:4] / theta[0], [0.03, -0.02, 0.05], atol=2e-3)
         np.testing.assert_allclose(theta[10:], offset, atol=0.1)
+    turned = {k: -v if k.startswith("wrench") else v for k, v in columns.items()}
+    write_text(path, turned | {"wrench.fz": turned["wrench.fz"] - 3.0})
+    config.write_text(
+        'site = "tool"\nmodel = { wrench_offset = true }\nrows = { hz = 20.0, decimate = 2 }\n'
+        "signs = { wrench = -1 }\noffsets = { wrench = { fz = -3.0 } }\n"
+    )
+    again = replay(path, model=urdf, config=config, estimators=["rls"]).history("rls")
+    np.testing.assert_allclose(again.theta[-1], result.history("rls").theta[-1], rtol=1e-6)
 
 
 URDF = """<?xml version="1.0"?>
@@ -366,6 +450,10 @@ MISTAKES = {
     '[[column]]\nname = "x"\nrows = { lift = "log.heat" }': "no column 'heat'",
     '[[column]]\nname = "x"\nrows = { lift = "v.lift +" }': "cannot read the formula",
     "[noise]\ntau = -1": "noise.tau",
+    "[noise]\ntorque = 1": "noise: unknown channel 'torque'",
+    'units = { tau = "A" }': 'units.tau = "A" is a current: say effort = "current"',
+    "torque_constant = 0.1": 'torque_constant is for effort = "current", and effort is \'torque\'',
+    "time = { resample = 1e-3 }": "no piece without gaps is long enough .* at 0.001 a second",
     "prior_error = 0": "prior_error",
 }  # fmt: skip
 

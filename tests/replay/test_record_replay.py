@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 from testbed import BadInput, make_plant, run
+from testbed.cli.main import main
 from testbed.harness.result import plain
 from testbed.logs import read_log
 from testbed.replay import replay
+from testbed.replay.replay import load
 from tests.harness.harness_runs import SECONDS
 
 STEADY = ("cpu_us", "wall_us")
@@ -161,3 +163,94 @@ def test_windows_do_not_span_two_logs(tmp_path):
 def test_what_is_asked_for_must_make_sense(arguments, message, tmp_path):
     with pytest.raises(BadInput, match=message):
         replay(tmp_path / "log.npz", **arguments)
+
+
+def damaged(folder, change):
+    """A recorded log of the flyer, changed."""
+    run(table("free_flyer", sensors={}), record=folder / "log.npz")
+    log = read_log(folder / "log.npz")
+    columns = {k: v.copy() for k, v in log.columns.items()}
+    change(columns)
+    np.savez(
+        folder / "log.npz",
+        header=np.array(json.dumps(log.header)),
+        **columns,
+        **{"truth/theta": log.theta[: len(columns["t"])]},
+    )
+    return folder / "log.npz"
+
+
+def missing(columns):
+    columns["accel.x"][5:9] = np.nan
+
+
+def stuck(columns):
+    columns["wrench.fx"][:] = 0.5
+
+
+DAMAGE = {
+    "missing numbers": (missing, 4, "4 rows with missing numbers are dropped"),
+    "stuck": (stuck, 0, "wrench of fx is stuck at 0.5"),
+}
+
+
+@pytest.mark.parametrize("kind", DAMAGE)
+def test_a_recorded_log_is_looked_at_like_any_other(kind, tmp_path):
+    change, dropped, warning = DAMAGE[kind]
+    path = damaged(tmp_path, change)
+    done = replay(path, plant="free_flyer").scorecard["import"]
+    assert done["dropped"] == dropped
+    assert any(warning in w for w in done["warnings"]), done["warnings"]
+    with pytest.raises(BadInput, match="--strict"):
+        replay(path, plant="free_flyer", strict=True)
+
+
+def test_windows_do_not_span_a_gap_of_a_recorded_log(tmp_path):
+    path = damaged(tmp_path, missing)
+    source = load([read_log(path)], [path], "free_flyer", None, None, None).source
+    source.reset(0)
+    begun = [source.restarted]
+    for _ in range(len(source) - 1):
+        source.step()
+        begun.append(source.restarted)
+    assert np.flatnonzero(begun).tolist() == [0, 5]
+
+
+def test_a_log_says_what_robot_it_is_of_and_what_it_carried(tmp_path):
+    from tests.test_docs import ARM
+
+    model = tmp_path / "arm.xml"
+    model.write_text(ARM)
+    body = ARM.partition('<body name="')[2].partition('"')[0]
+    load_ = {"at": 0.05, "body": body, "attach": {"mass": 0.5, "sphere": 0.05}}
+    plant = {"use": "mjcf", "model": str(model), "truth_error": 0.1}
+    run(table("staubli_arm", plant=plant, sensors={}, change=[load_]), record=tmp_path / "log.npz")
+    header = read_log(tmp_path / "log.npz").header
+    assert header["payload"] == [{"at": 0.05, "body": body, "mass": 0.5, "sphere": 0.05}]
+    assert body in header["tree"]["bodies"]
+    same_one = replay(tmp_path / "log.npz", model=model).scorecard["import"]
+    assert same_one["warnings"] == []
+    model.write_text(ARM.replace(f'name="{body}"', f'name="{body}" pos="0.3 0 0"', 1))
+    done = replay(tmp_path / "log.npz", model=model).scorecard["import"]
+    assert any("joints are elsewhere: is this the same robot?" in w for w in done["warnings"])
+
+
+def test_scores_without_a_truth_are_shown_as_not_known(tmp_path, capsys):
+    run(table("free_flyer"), record=tmp_path / "log.npz")
+    log = read_log(tmp_path / "log.npz")
+    columns = {k: v for k, v in log.columns.items() if not k.startswith("clean/")}
+    np.savez(tmp_path / "blind.npz", header=np.array(json.dumps(log.header)), **columns)
+    blind = str(tmp_path / "blind.npz")
+    assert main(["replay", blind, blind, "--plant", "free_flyer"]) == 0
+    shown = capsys.readouterr().out
+    assert "Settle times need" not in shown
+    lines = shown.splitlines()
+    for heading in ("mass error", "centre of mass error", "within 2 % of the jump"):
+        (line,) = [line for line in lines if line.strip().startswith(heading)]
+        assert line.split()[-2:] == ["n/a", "n/a"]
+
+
+def test_a_log_of_an_unknown_kind_is_refused_before_the_run(tmp_path, capsys):
+    assert main(["run", "free_flyer_grasp", "--record", str(tmp_path / "log.xyz")]) == 2
+    assert "a log is called .npz, .csv, .parquet" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())

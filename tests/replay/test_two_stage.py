@@ -110,6 +110,10 @@ def test_the_command_exports_a_model_that_holds_the_load(found, tmp_path, capsys
     shown = capsys.readouterr().out
     assert "load at payload (95 % intervals):" in shown
     assert "held out (interleaved)" in shown
+    assert "held out with the load (interleaved)" in shown
+    held = data["payload"]["validation"]["held_out"]["interleaved"]
+    assert held["relative"] < 0.5 * held["prior"]
+    assert "rank" in data["import"]["checks"]["loaded"]
 
 
 MISTAKES = [
@@ -158,8 +162,7 @@ def test_a_hundred_loads(tmp_path):
     inside = np.abs(value - truth) < 1.96 * std
     print("inside", inside.sum(axis=0), "mass", np.abs(value[:, 0] / truth[:, 0] - 1).max(),
           "centre", np.linalg.norm((value - truth)[:, 1:4], axis=1).max())  # fmt: skip
-    assert np.all(inside[:, :4].sum(axis=0) >= 90)
-    assert np.all(inside.sum(axis=0) >= 85)  # the inertia, too
+    assert np.all(inside.sum(axis=0) >= 90)  # of each of the ten, the inertia, too
 
 
 def test_central_is_what_a_controller_takes():
