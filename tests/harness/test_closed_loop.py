@@ -197,6 +197,13 @@ def test_laws_of_the_controller_are_contenders():
         assert result.scorecard["estimators"][law]["metrics"]["tracking_over_prior"] < 1.0
 
 
+def test_a_law_does_not_take_the_place_of_the_models():
+    data = scenario(["a", "prior"], "slotine_li")
+    data["controller"]["adaptation"] = "natural"
+    with pytest.raises(BadInput, match=r'controller\.adaptation.*model = "natural"'):
+        run(data)
+
+
 BAD = {
     "unknown": ("rsl", "unknown model 'rsl'"),
     "number": (3, "must be a name or a list of names"),
