@@ -204,5 +204,5 @@ def make_action(plant: Plant, kind: str | None, scale: Any, samples: int) -> Act
         raise BadInput(f"the plant {plant.name!r} has no action that an agent could take")
     kind = next(iter(kinds)) if kind is None else kind
     if kind not in kinds:
-        raise UnknownName("action", kind, kinds, f"plant {plant.name!r}: ")
+        raise UnknownName("action", str(kind), kinds, f"plant {plant.name!r}: ")
     return kinds[kind](plant, scale, samples)

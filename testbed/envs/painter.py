@@ -3,9 +3,9 @@
     python painter.py MODEL WIDTH HEIGHT
 
 It reads poses (nq doubles each) from stdin and answers each with a picture (height × width × 3
-bytes) on stdout; one byte comes first, when all is ready, and nq in four more. As `testbed.report.drawing`, it is apart
-because MuJoCo chooses its graphics when it is first imported, and a broken driver may take its
-process with it.
+bytes) on stdout; one byte comes first, when all is ready, and nq in four more. As
+`testbed.report.drawing`, it is apart because MuJoCo chooses its graphics when it is first imported,
+and a broken driver may take its process with it.
 """
 
 from __future__ import annotations

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from testbed.core.errors import BadInput
+from testbed.core.parameter_types import shown
 from testbed.core.seeding import Streams
 from testbed.harness import Scenario, Session
 from testbed.harness.closed_loop import only_turn
@@ -46,6 +48,8 @@ class Kitchen:
     def __init__(
         self, scenario: Any, settings: Mapping[str, Any] | None = None, trust: bool = False
     ) -> None:
+        if settings is not None and not isinstance(settings, Mapping):
+            raise BadInput(f"settings needs a table of paths and values, got {shown(settings)}")
         scene = as_scenario(scenario)
         self.path: Path | None = scene.path
         self._data, self.trust = scene.resolved(), trust

@@ -174,12 +174,13 @@ class Event:
         return burn
 
 
-def split_off(ledger: Ledger, body: str, name: str, phi: Array) -> None:
-    """Call `phi`, which the body already holds, a part of its own."""
+def split_off(ledger: Ledger, body: str, name: str, phi: Array, where: str = "") -> None:
+    """Call `phi`, which the body already holds, a part of its own; `where` is said in messages."""
     rest = ledger.parts[body][OWN] - phi
     if not is_consistent(rest):
+        key = f"{where}: " if where else ""
         raise BadInput(
-            f"{body!r} cannot hold {phi[0]:g} kg of fuel in this tank: "
+            f"{key}{body!r} cannot hold {phi[0]:g} kg as {name!r} there: "
             "what is left without it would not be a possible body"
         )
     ledger.parts[body][OWN], ledger.parts[body][name] = rest, phi

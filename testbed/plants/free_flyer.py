@@ -133,9 +133,10 @@ class FreeFlyer(Plant):
         super()._draw_truth()
         if self.fuel:
             tank = self.fuel["tank"]
-            split_off(self.ledger, "body", "fuel", tank.content(self.fuel["mass"]))
+            content = tank.content(self.fuel["mass"])
+            split_off(self.ledger, "body", "fuel", content, "plant.fuel.mass")
         if self.slosh:
-            split_off(self.ledger, "body", BOB, self.slosh.content())
+            split_off(self.ledger, "body", BOB, self.slosh.content(), "plant.slosh.mass")
 
     def write(self, body: str, phi: Array) -> None:
         """What swings is a body of its own in the simulation."""
