@@ -52,16 +52,16 @@ def main(bodies: int = 400, limit: float = 0.03) -> None:
         sigma.append(risk.uncertainty(theta, cov))
         found.append(one)
         at = " ".join(f"{p:8.3f}" for p in np.interp([2.0, 4.0, 6.0], one.t, one.probability))
-        low, high = one.interval
-        print(
-            f"{t:5.1f} s   {sigma[-1]:7.4f}   {one.exceeded:.3f} [{low:.3f}, {high:.3f}]   {at}",
-            flush=True,
-        )
+        share = f"{one.exceeded:.3f} [{one.interval[0]:.3f}, {one.interval[1]:.3f}]"
+        print(f"{t:5.1f} s   {sigma[-1]:7.4f}   {share}   {at}", flush=True)
     where = risk.crossing(sigma, [one.exceeded for one in found])
     # The larger a probability may be, the sooner it crosses.
     first, last = (risk.crossing(sigma, [one.interval[k] for one in found]) for k in (1, 0))
-    about = " … ".join("?" if s is None else f"{s:.4f}" for s in (first, last))
-    print("never crosses 1 %" if where is None else f"crosses 1 % at σ = {where:.4f} [{about}]")
+    low = f"below {min(sigma):.4f}" if first is None else f"{first:.4f}"
+    high = f"above {max(sigma):.4f}" if last is None else f"{last:.4f}"
+    print(
+        "never crosses 1 %" if where is None else f"crosses 1 % at σ = {where:.4f} [{low}, {high}]"
+    )
 
 
 def read(arguments: list[str]) -> tuple[int, float]:

@@ -42,6 +42,13 @@ def test_uncertainty_is_in_the_unit_of_prior_error():
     assert risk.uncertainty(THETA, covariance(0.17)) == pytest.approx(0.17)
 
 
+def test_of_equal_uncertainties_no_direction_is_drawn_first():
+    """An eigenvector's choice among equals must not show in what is drawn."""
+    np.testing.assert_allclose(
+        risk.natural_root(THETA, covariance(0.17)), 0.17 * np.eye(10), atol=1e-9
+    )
+
+
 def test_drawn_bodies_are_possible_and_spread_as_the_covariance_says():
     normals = np.random.default_rng(0).standard_normal((4000, 10))
     wild = risk.draw_bodies(THETA, covariance(1.5), normals)
