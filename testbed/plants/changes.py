@@ -174,13 +174,14 @@ class Event:
         return burn
 
 
-def split_off(ledger: Ledger, body: str, name: str, phi: Array, where: str = "") -> None:
-    """Call `phi`, which the body already holds, a part of its own; `where` is said in messages."""
+def split_off(
+    ledger: Ledger, body: str, name: str, phi: Array, what: str = "fuel in this tank"
+) -> None:
+    """Call `phi`, which the body already holds, a part of its own; messages say `what` it is."""
     rest = ledger.parts[body][OWN] - phi
     if not is_consistent(rest):
-        key = f"{where}: " if where else ""
         raise BadInput(
-            f"{key}{body!r} cannot hold {phi[0]:g} kg as {name!r} there: "
+            f"{body!r} cannot hold {phi[0]:g} kg of {what}: "
             "what is left without it would not be a possible body"
         )
     ledger.parts[body][OWN], ledger.parts[body][name] = rest, phi

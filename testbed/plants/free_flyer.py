@@ -133,10 +133,9 @@ class FreeFlyer(Plant):
         super()._draw_truth()
         if self.fuel:
             tank = self.fuel["tank"]
-            content = tank.content(self.fuel["mass"])
-            split_off(self.ledger, "body", "fuel", content, "plant.fuel.mass")
+            split_off(self.ledger, "body", "fuel", tank.content(self.fuel["mass"]))
         if self.slosh:
-            split_off(self.ledger, "body", BOB, self.slosh.content(), "plant.slosh.mass")
+            split_off(self.ledger, "body", BOB, self.slosh.content(), "liquid (plant.slosh)")
 
     def write(self, body: str, phi: Array) -> None:
         """What swings is a body of its own in the simulation."""
