@@ -16,12 +16,13 @@ import gymnasium
 import numpy as np
 
 import testbed  # registers the environments
-from benchmarks.env_step import ROBOTS
+from benchmarks.env_step import ENVIRONMENTS
 
 
 def soak(robot: str, steps: int, **options: Any) -> dict[str, float]:
     """Take random steps; how many episodes they were, and the CPU time of a step."""
     assert testbed.__version__
+    options = {**ENVIRONMENTS[robot], **options}
     env = gymnasium.make(f"testbed/{robot}-v0", disable_env_checker=True, **options).unwrapped
     rng, episodes = np.random.default_rng(0), 1
     env.reset(seed=0)
@@ -50,11 +51,11 @@ def main() -> int:
     """Every environment in turn."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--steps", type=int, default=100_000)
-    parser.add_argument("--only", choices=ROBOTS)
+    parser.add_argument("--only", choices=ENVIRONMENTS)
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
     found = {}
-    for robot in ROBOTS if given.only is None else (given.only,):
+    for robot in ENVIRONMENTS if given.only is None else (given.only,):
         found[robot] = row = soak(robot, given.steps, control_hz=None)
         print(
             f"{robot}: {row['steps']} steps in {row['episodes']} episodes, all finite, "

@@ -34,8 +34,9 @@ def what_is_known() -> list[tuple[float, np.ndarray, np.ndarray]]:
     return kept
 
 
-def main(bodies: int = 40, limit: float = 0.03) -> None:
+def main(bodies: int = 400, limit: float = 0.03) -> None:
     """Fly the slew with many possible bodies; print how often the limit is broken."""
+    risk.enough(bodies)
     slew = testbed.Scenario.load("flyer_pointing").resolved()
     slew |= {"duration": 8.0, "rate": 10.0, "sensors": {}, "vary": {}, "accept": []}
     slew["plant"] |= {"substeps": 4}
@@ -43,18 +44,43 @@ def main(bodies: int = 40, limit: float = 0.03) -> None:
     leg |= {"until": leg["until"] - leg["at"], "at": 0.0}
     slew["controller"] |= {"dither": 0.0}
     normals = np.random.default_rng(1).standard_normal((bodies, 10))  # the same for all times
-    sigma, exceeded = [], []
-    print(f"limit {limit:g} rad, {bodies} bodies each")
-    print(" learnt   σ of θ̂   P(ever above)   P(above) at 2, 4, 6 s")
+    sigma, found = [], []
+    print(f"limit {limit:g} rad, {bodies} bodies each; 95 % intervals in brackets")
+    print(" learnt   σ of θ̂   P(ever above)           P(above) at 2, 4, 6 s")
     for t, theta, cov in what_is_known():
-        found = risk.close_the_loop(slew, theta, risk.draw_bodies(theta, cov, normals), limit)
+        one = risk.close_the_loop(slew, theta, risk.draw_bodies(theta, cov, normals), limit)
         sigma.append(risk.uncertainty(theta, cov))
-        exceeded.append(found.exceeded)
-        at = " ".join(f"{p:8.3f}" for p in np.interp([2.0, 4.0, 6.0], found.t, found.probability))
-        print(f"{t:5.1f} s   {sigma[-1]:7.4f}   {exceeded[-1]:13.3f}   {at}")
-    where = risk.crossing(sigma, exceeded)
-    print("never crosses 1 %" if where is None else f"crosses 1 % at σ = {where:.4f}")
+        found.append(one)
+        at = " ".join(f"{p:8.3f}" for p in np.interp([2.0, 4.0, 6.0], one.t, one.probability))
+        share = f"{one.exceeded:.3f} [{one.interval[0]:.3f}, {one.interval[1]:.3f}]"
+        print(f"{t:5.1f} s   {sigma[-1]:7.4f}   {share}   {at}", flush=True)
+    where = risk.crossing(sigma, [one.exceeded for one in found])
+    # The larger a probability may be, the sooner it crosses.
+    first, last = (risk.crossing(sigma, [one.interval[k] for one in found]) for k in (1, 0))
+    low = f"below {min(sigma):.4f}" if first is None else f"{first:.4f}"
+    high = f"above {max(sigma):.4f}" if last is None else f"{last:.4f}"
+    print(
+        "never crosses 1 %" if where is None else f"crosses 1 % at σ = {where:.4f} [{low}, {high}]"
+    )
+
+
+def read(arguments: list[str]) -> tuple[int, float]:
+    """Bodies and limit of the command line."""
+    bodies, limit = (*arguments, *("400", "0.03")[len(arguments) :])
+    return int(bodies), float(limit)
 
 
 if __name__ == "__main__":
-    main(*(kind(text) for kind, text in zip((int, float), sys.argv[1:], strict=False)))
+    try:
+        wanted = read(sys.argv[1:])
+    except ValueError:
+        print(
+            "usage: flyer_pointing_risk.py [bodies, say 400] [limit in rad, say 0.03]",
+            file=sys.stderr,
+        )
+        sys.exit(2)
+    try:
+        main(*wanted)
+    except testbed.BadInput as error:
+        print(error, file=sys.stderr)
+        sys.exit(2)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python
 """Learn to excite the arm: a policy that moves so as to learn most about its payload.
 
-    pip install torch==2.13.0 --index-url https://download.pytorch.org/whl/cpu
+    pip install torch==2.13.0        # PyTorch's CPU build suffices, and is far smaller
     pip install -e ".[rl]"
     python scripts/train_active_excitation.py --out policy.npz
 
@@ -22,7 +22,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import gymnasium
 import numpy as np
@@ -133,7 +133,7 @@ def train(steps: int, seed: int) -> list[Array]:
         from stable_baselines3 import PPO
         from stable_baselines3.common.vec_env import DummyVecEnv
     except ImportError:
-        sys.exit("training needs stable-baselines3: pip install 'inertia-testbed[rl]'")
+        refuse("training needs stable-baselines3: pip install 'inertia-testbed[rl]'")
     torch.set_num_threads(1)
 
     def one() -> Any:
@@ -185,20 +185,56 @@ def mlp(layers: Sequence[Array]) -> Callable[[Any, int], Policy]:
     return lambda env, seed: policy
 
 
+def refuse(why: str) -> NoReturn:
+    """Bad input: one line, exit code 2."""
+    print(why, file=sys.stderr)
+    sys.exit(2)
+
+
+def stored_policy(path: Path) -> list[Array]:
+    """The layers of a policy that was trained before, in plain arrays."""
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            layers = [np.asarray(stored[f"layer{i}"], float) for i in range(len(stored.files))]
+    except OSError as error:
+        refuse(f"--policy {path}: cannot be read: {error.strerror or 'no .npz file'}")
+    except Exception:  # NumPy has many ways to say so
+        refuse(f"--policy {path}: not a policy that --out has written")
+    size = 12 + 2 * len(TONES)
+    for W, b in zip(layers[::2], layers[1::2], strict=False):
+        if W.ndim != 2 or b.shape != W.shape[:1] or W.shape[1] != size:
+            break
+        size = len(b)
+    else:
+        if layers and len(layers) % 2 == 0 and size == 6 and np.isfinite(layers[-1]).all():
+            return layers
+    refuse(f"--policy {path}: its layers do not lead from what the policy sees to six joints")
+
+
+def positive(text: str) -> int:
+    """A whole number from 1 on."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"a whole number from 1 on, not {text!r}")
+    return int(text)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--steps", type=int, default=36_000, help="of training (default 36000)")
+    parser.add_argument(
+        "--steps", type=positive, default=36_000, help="of training (default 36000)"
+    )
     parser.add_argument("--seed", type=int, default=0, help="of training (default 0)")
-    parser.add_argument("--episodes", type=int, default=20, help="held-out ones (default 20)")
+    parser.add_argument("--episodes", type=positive, default=20, help="held-out ones (default 20)")
     parser.add_argument("--out", type=Path, help="write the policy's arrays to this .npz")
     parser.add_argument("--policy", type=Path, help="compare this .npz instead of training")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     given = parser.parse_args()
     assert testbed.__version__
     start, cpu = time.perf_counter(), time.process_time()
+    if given.out is not None and (given.out.is_dir() or not given.out.parent.is_dir()):
+        refuse(f"--out {given.out}: name a file in a folder that exists")  # before the training
     if given.policy is not None:
-        with np.load(given.policy, allow_pickle=False) as stored:
-            layers = [stored[f"layer{i}"] for i in range(len(stored.files))]
+        layers = stored_policy(given.policy)
     else:
         layers = train(given.steps, given.seed)
     if given.out is not None:
@@ -219,7 +255,10 @@ def main() -> int:
         "learned": mlp(layers),
     }
     seeds = range(HELD_OUT, HELD_OUT + given.episodes)
-    found = {name: information(env, make, seeds) for name, make in makers.items()}
+    found = {}
+    for name, make in makers.items():
+        print(f"{given.episodes} episodes of {name}", file=sys.stderr, flush=True)
+        found[name] = information(env, make, seeds)
     rows = {
         name: {
             "nats": float(x.mean()),

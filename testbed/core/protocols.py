@@ -104,7 +104,15 @@ class Excitation(Protocol):
 
 
 class Controller(Protocol):
-    """Turns the robot's own state and the planned motion into the next action."""
+    """Turns the robot's own state and the planned motion into the next action.
+
+    It is made with `drive` (`testbed.plants.controllers.Drive`) and its parameters. One that uses a
+    model says so with a class attribute `uses_model = True`, reads the parameters with
+    `drive.belief.at(t, q)` at each action, and keeps `error` (k,), the tracking error of its last
+    action; a flyer's may keep `offset` (3,), too, in m. `own_models` names adaptation laws of its
+    own: it is then made with `adaptation = LAW` and keeps the law's state as `adaptation`, whose
+    `theta` (p,) is scored.
+    """
 
     def action(self, t: float, clean: Array, reference: Array) -> Array:
         """The action to hold from t on, given the flat clean channels and the flat plan."""

@@ -112,9 +112,7 @@ class Torque(_Motors):
 
     def control(self, truth: Truth) -> Array:
         """The controller's torques and the agent's (d,)."""
-        plant = self.plant
-        t, row = plant.k * plant.dt, plant.reference[plant.k]
-        torque: Array = plant.controller.action(t, truth.clean.flat, row) + self.wanted
+        torque: Array = self.plant.control() + self.wanted
         return torque
 
 
@@ -160,7 +158,7 @@ class Setpoint(Action):
         row = plant.reference[plant.k].copy()
         row[self._motion] += self._rows[self._next]
         self._next += 1
-        torque: Array = plant.controller.action(plant.k * plant.dt, truth.clean.flat, row)
+        torque: Array = plant.control(row)
         return torque
 
     def _powers(self, n: int) -> Array:
@@ -206,5 +204,5 @@ def make_action(plant: Plant, kind: str | None, scale: Any, samples: int) -> Act
         raise BadInput(f"the plant {plant.name!r} has no action that an agent could take")
     kind = next(iter(kinds)) if kind is None else kind
     if kind not in kinds:
-        raise UnknownName("action", kind, kinds, f"plant {plant.name!r}: ")
+        raise UnknownName("action", str(kind), kinds, f"plant {plant.name!r}: ")
     return kinds[kind](plant, scale, samples)

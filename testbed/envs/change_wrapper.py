@@ -10,6 +10,7 @@ import gymnasium
 import numpy as np
 
 from testbed.core.errors import BadInput, UnknownName
+from testbed.core.parameter_types import shown
 from testbed.core.seeding import Streams
 from testbed.envs.recipe import Recipe
 from testbed.envs.reconfiguring import Reconfiguring, number_range
@@ -55,8 +56,19 @@ class ParameterChangeWrapper(Reconfiguring):
         )
         if (random is None) == (changes is None):
             raise BadInput("ParameterChangeWrapper takes either random or changes")
+        for name, value in (("random", random), ("changes", changes)):
+            if not isinstance(value, Sequence | None):
+                raise BadInput(f"{name} needs a list, got {shown(value)}")
+        for i, change in enumerate(changes or ()):
+            if not isinstance(change, Mapping):
+                raise BadInput(f"changes.{i} needs a table {{at, …}}, got {shown(change)}")
         self._kinds = [random] if isinstance(random, str) else list(random or ())
         self._changes = [dict(change) for change in changes or ()]
+        # Of several wrappers each draws for itself, and its load has a name of its own.
+        self._number, inner = 1, env
+        while isinstance(inner, gymnasium.Wrapper):
+            self._number += isinstance(inner, ParameterChangeWrapper)
+            inner = inner.env
         if changes is None:
             self._read_random(at, body, mass, share)
 
@@ -82,15 +94,17 @@ class ParameterChangeWrapper(Reconfiguring):
         """Adds to the scenario's changes."""
         new = copy.deepcopy(self._changes)
         if self._kinds:
-            new = self._draw(streams("env/change"), float(recipe.data["duration"]))
+            stream = "env/change" if self._number == 1 else f"env/change/{self._number}"
+            new = self._draw(streams(stream), float(recipe.data["duration"]))
         recipe.data["change"] = [*recipe.data.get("change", ()), *new]
 
     def _draw(self, rng: np.random.Generator, duration: float) -> list[dict[str, Any]]:
         # All is drawn whatever the kind: the same seed means the same load and the same time.
         kind = self._kinds[int(rng.integers(len(self._kinds)))]
         at = duration * float(rng.uniform(*self._at))
+        name = _NAME if self._number == 1 else f"{_NAME} {self._number}"
         load = {
-            "name": _NAME,
+            "name": name,
             "mass": float(rng.uniform(*self._mass)),
             "com": (self._centre + rng.uniform(-_REACH, _REACH, 3)).tolist(),
             "box": rng.uniform(*_SIDE, 3).tolist(),
@@ -100,4 +114,4 @@ class ParameterChangeWrapper(Reconfiguring):
             until = at + length * (duration - at)
             return [{"at": at, "until": until, "body": self._body, "scale": 1.0 - share}]
         attach = {"at": 0.0 if kind == "drop" else at, "body": self._body, "attach": load}
-        return [attach] if kind == "grasp" else [attach, {"at": at, "release": _NAME}]
+        return [attach] if kind == "grasp" else [attach, {"at": at, "release": name}]

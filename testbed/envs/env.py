@@ -15,7 +15,7 @@ from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
 from testbed.core.errors import BadInput, Diverged
-from testbed.core.parameter_types import is_number
+from testbed.core.parameter_types import as_numbers, is_number, shown
 from testbed.core.types import Truth
 from testbed.envs.actions import make_action
 from testbed.envs.limits import Limits
@@ -26,6 +26,9 @@ from testbed.envs.rewards import make_rewards, prior_error
 from testbed.harness.run import steps_in
 from testbed.plants import Plant
 from testbed.scores import evaluate, excitation_summary
+
+_MOST_PIXELS = 8192
+_SAMPLES = 10  # in a step, where nobody says otherwise
 
 
 class SessionEnv(gymnasium.Env[Float32, NDArray[np.floating[Any]]]):
@@ -38,7 +41,7 @@ class SessionEnv(gymnasium.Env[Float32, NDArray[np.floating[Any]]]):
         action: "setpoint", "torque" or "direct_torque" (joint robots), "wrench" (free bodies),
             "posture" (the person); None for what suits the plant.
         scale: What ±1 means, see `testbed.envs.actions`.
-        control_hz: Actions a second; None for one a sample.
+        control_hz: Actions a second; "tenth" for one in ten samples, None for one a sample.
         observe: Channels to see, `channel` or `group.channel`; None for all that is measured.
         reward: "information", "estimation" or "tracking", or a table of weights.
         settings: Values that replace the scenario's, by path: `{"sensors.wrench.std": 0.5}`.
@@ -56,7 +59,7 @@ class SessionEnv(gymnasium.Env[Float32, NDArray[np.floating[Any]]]):
         *,
         action: str | None = None,
         scale: float | Sequence[float] | None = None,
-        control_hz: float | None = None,
+        control_hz: float | str | None = "tenth",
         observe: Sequence[str] | None = None,
         reward: str | Mapping[str, float] = "information",
         settings: Mapping[str, Any] | None = None,
@@ -68,6 +71,9 @@ class SessionEnv(gymnasium.Env[Float32, NDArray[np.floating[Any]]]):
         modes = self.metadata["render_modes"]
         if render_mode is not None and render_mode not in modes:
             raise BadInput(f"render_mode must be one of {', '.join(modes)}, got {render_mode!r}")
+        for name, pixels in (("width", width), ("height", height)):
+            if not isinstance(pixels, int) or not 1 <= pixels <= _MOST_PIXELS:
+                raise BadInput(f"{name} must lie in [1, {_MOST_PIXELS}] pixels, got {pixels!r}")
         self.render_mode, self._size = render_mode, (width, height)
         self._shower: Painter | Window | None = None
         self._kitchen = Kitchen(scenario, settings, trust_plugins)
@@ -98,12 +104,14 @@ class SessionEnv(gymnasium.Env[Float32, NDArray[np.floating[Any]]]):
         if not isinstance(plant, Plant):
             raise BadInput(f"an environment needs a simulated robot, not {plant.rig.name!r}")
         rate = 1.0 / plant.dt
-        hz = rate if self._control_hz is None else self._control_hz
+        hz: Any = rate if self._control_hz is None else self._control_hz
+        if hz == "tenth":
+            hz = rate / _SAMPLES
         if not is_number(hz) or not 0 < hz <= rate * (1 + 1e-9):
-            raise BadInput(f"control_hz must lie in (0, {rate:g}], got {hz!r}")
+            raise BadInput(f'control_hz must lie in (0, {rate:g}], or be "tenth"; got {hz!r}')
         self.repeat = max(1, round(rate / hz))
         self.action = make_action(plant, self._kind, self._scale, self.repeat)
-        self.observation = Observation(plant, self._observe)
+        self.observation = Observation(plant, self._observe, self.__dict__.get("observation_space"))
         self._limits = Limits(plant)
 
     def reset(
@@ -136,11 +144,15 @@ class SessionEnv(gymnasium.Env[Float32, NDArray[np.floating[Any]]]):
         """Hold the action for `repeat` samples."""
         if self._over is not None:
             raise gymnasium.error.ResetNeeded("call reset() before step(): the episode is over")
-        wanted = np.asarray(action, dtype=float)
-        if wanted.shape != self.action_space.shape or not np.isfinite(wanted).all():
+        wanted = as_numbers(action)
+        if (
+            wanted is None
+            or wanted.shape != self.action_space.shape
+            or not np.isfinite(wanted).all()
+        ):
             raise BadInput(
                 f"an action is {len(self.action.names)} finite numbers in [−1, 1]: "
-                f"{', '.join(self.action.names)}; got {action!r}"
+                f"{', '.join(self.action.names)}; got {shown(action)}"
             )
         session, terms = self.session, [reward for _, reward in self._rewards.values()]
         self.action.take(np.clip(wanted, -1.0, 1.0))
@@ -156,7 +168,8 @@ class SessionEnv(gymnasium.Env[Float32, NDArray[np.floating[Any]]]):
                 truth = seen
                 for term in terms:
                     term.see(sample, truth)
-        stopped = stopped or self._limits(truth)
+                if (stopped := self._limits(truth)) is not None:
+                    break
         self._truth = truth
         observation = self.observation.last() if sample is None else self.observation(sample)
         reward, parts = 0.0, {}

@@ -8,6 +8,7 @@ import numpy as np
 
 from testbed.core.types import Truth
 from testbed.plants import HumanPlate, Plant
+from testbed.plants.coordinates import as_slice
 from testbed.plants.joint_robot import JointRobot
 
 FARTHEST = 20.0  # m from the start
@@ -24,37 +25,44 @@ class Limits:
     """
 
     def __init__(self, plant: Plant) -> None:
-        self._ranges: list[tuple[str, Any, Any, Any, tuple[str, ...]]] = []
-        self._norms: list[tuple[str, float, str]] = []
+        layout = plant.layout
+        index: list[Any] = []  # in the flat clean channels, with its least and largest values
+        low: list[Any] = []
+        high: list[Any] = []
+        self._texts: list[str] = []
+        self._norms: list[tuple[Any, float, str]] = []
         if isinstance(plant, JointRobot):
-            names, speed = tuple(plant.driven), np.asarray(plant.speed)
-            q, v = plant.driven_qpos, plant.driven_dofs
-            low, high = plant.lower - _SLACK, plant.upper + _SLACK
-            self._ranges = [
-                ("q", q, low, high, tuple(f"{n} left its range" for n in names)),
-                ("v", v, -speed, speed, tuple(f"{n} was too fast" for n in names)),
+            speed = np.asarray(plant.speed)
+            index = [
+                np.arange(layout.size)[layout["q"]][plant.driven_qpos],
+                np.arange(layout.size)[layout["v"]][plant.driven_dofs],
             ]
+            low, high = [plant.lower - _SLACK, -speed], [plant.upper + _SLACK, speed]
+            self._texts = [f"{n} left its range" for n in plant.driven]
+            self._texts += [f"{n} was too fast" for n in plant.driven]
         elif isinstance(plant, HumanPlate):
-            low, high = plant.model.jnt_range[1:].T
-            names = tuple(plant.layout.channels["v"].axes[6:])
-            texts = tuple(f"{n} left its range" for n in names)
-            self._ranges = [("q", slice(7, None), low - _STRETCH, high + _STRETCH, texts)]
-        elif "position" in plant.layout and "gyro" in plant.layout:
+            least, most = plant.model.jnt_range[1:].T
+            index = [np.arange(layout.size)[layout["q"]][7:]]
+            low, high = [least - _STRETCH], [most + _STRETCH]
+            self._texts = [f"{n} left its range" for n in layout.channels["v"].axes[6:]]
+        elif "position" in layout and "gyro" in layout:
             self._norms = [
-                ("position", FARTHEST, "it flew off"),
-                ("gyro", FASTEST_SPIN, "it spun too fast"),
+                (layout["position"], FARTHEST**2, "it flew off"),
+                (layout["gyro"], FASTEST_SPIN**2, "it spun too fast"),
             ]
+        self._where = as_slice(np.concatenate(index)) if index else None
+        self._low, self._high = (np.concatenate(x) if x else np.zeros(0) for x in (low, high))
 
     def __call__(self, truth: Truth) -> str | None:
         """What is outside its limits, None for nothing."""
-        clean = truth.clean
-        for channel, where, low, high, texts in self._ranges:
-            x = clean[channel][where]
-            outside = (x < low) | (x > high)
-            if outside.any():
-                return texts[int(outside.argmax())]
-        for channel, most, text in self._norms:
-            x = clean[channel]
-            if np.dot(x, x) > most * most:
+        flat = truth.clean.flat
+        if self._where is not None:  # after every sample: one product is below 0 outside alone
+            x = flat[self._where]
+            room = (x - self._low) * (self._high - x)
+            if room.min() < 0.0:
+                return self._texts[int((room < 0.0).argmax())]
+        for where, most, text in self._norms:
+            x = flat[where]
+            if np.dot(x, x) > most:
                 return text
         return None

@@ -14,6 +14,7 @@ from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
 from testbed.core.errors import BadInput, UnknownName
+from testbed.core.parameter_types import shown
 from testbed.core.types import Sample
 from testbed.plants import Plant
 
@@ -27,12 +28,16 @@ class Observation:
         plant: Where samples come from.
         channels: `channel` of what is measured, or `group.channel` (`reference.q` is the planned
             position); None for all that is measured.
+        within: The box of an environment that was made before: its bounds hold, too.
     """
 
-    def __init__(self, plant: Plant, channels: Sequence[str] | None = None) -> None:
+    def __init__(
+        self, plant: Plant, channels: Sequence[str] | None = None, within: Box | None = None
+    ) -> None:
         groups = plant.rig.groups
-        if isinstance(channels, str):
-            raise BadInput(f"observe needs a list of channels, got {channels!r}")
+        listed = isinstance(channels, Sequence) and not isinstance(channels, str)
+        if channels is not None and not (listed and all(isinstance(c, str) for c in channels)):
+            raise BadInput(f"observe needs a list of channels, got {shown(channels)}")
         asked = [f"measured.{c}" for c in plant.layout] if channels is None else list(channels)
         if not asked:
             raise BadInput("observe names no channel: an agent must see something")
@@ -59,6 +64,8 @@ class Observation:
         whole = [("measured", slice(0, plant.layout.size))]
         self._parts = whole if channels is None else parts
         self.high: Float32 = np.concatenate(limits).astype(np.float32)
+        if within is not None:
+            self.high = np.minimum(self.high, within.high)
         self.space = Box(-self.high, self.high, dtype=np.float32)
         self.reset()
 

@@ -3,9 +3,9 @@
     python painter.py MODEL WIDTH HEIGHT
 
 It reads poses (nq doubles each) from stdin and answers each with a picture (height × width × 3
-bytes) on stdout; one byte comes first, when all is ready. As `testbed.report.drawing`, it is apart
-because MuJoCo chooses its graphics when it is first imported, and a broken driver may take its
-process with it.
+bytes) on stdout; one byte comes first, when all is ready, and nq in four more. As
+`testbed.report.drawing`, it is apart because MuJoCo chooses its graphics when it is first imported,
+and a broken driver may take its process with it.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import sys
 import numpy as np
 
 READY = b"!"
+COUNT = 4  # bytes of nq, least first
 
 
 def main(look: str, width: int, height: int) -> int:
@@ -28,7 +29,7 @@ def main(look: str, width: int, height: int) -> int:
     camera = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_CAMERA, "view")
     answer, poses = sys.stdout.buffer, sys.stdin.buffer
     with mujoco.Renderer(model, height, width) as renderer:
-        answer.write(READY)
+        answer.write(READY + int(model.nq).to_bytes(COUNT, "little"))
         answer.flush()
         while len(pose := poses.read(8 * model.nq)) == 8 * model.nq:
             data.qpos[:] = np.frombuffer(pose)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ from testbed.core.errors import BadInput, UnknownName
 from testbed.core.seeding import Streams
 from testbed.envs.recipe import Recipe
 from testbed.envs.reconfiguring import Reconfiguring, number_range
+from testbed.harness.vary import fix_at
 
 Range = float | Sequence[float]
 
@@ -36,20 +38,23 @@ class NoiseWrapper(Reconfiguring):
         self._sensors = dict(sensors or {})
         if self._scale is None and not self._sensors:
             raise BadInput("NoiseWrapper needs a scale or sensors: else it changes nothing")
-        for channel in self._sensors:
+        for channel, table in self._sensors.items():
             if channel not in self.base.plant.layout:
                 raise UnknownName("channel", channel, self.base.plant.layout, "sensors: ")
+            if table is not None and not isinstance(table, Mapping):
+                raise BadInput(f"sensors.{channel} needs a table of keys, or None, got {table!r}")
 
     def edit(self, recipe: Recipe, streams: Streams) -> None:
         """Sensor tables and the common factor."""
-        tables = recipe.data.setdefault("sensors", {})
         for channel, table in self._sensors.items():
             if table is None:
-                tables.pop(channel, None)
-            else:
-                tables[channel] = {**tables.get(channel, {}), **table}
+                fix_at(recipe.data, f"sensors.{channel}", {})
+                del recipe.data["sensors"][channel]
+            for key, value in (table or {}).items():
+                fix_at(recipe.data, f"sensors.{channel}.{key}", copy.deepcopy(value))
         if self._scale is not None:
-            recipe.data["noise"] = {"scale": float(streams("env/noise").uniform(*self._scale))}
+            drawn = float(streams("env/noise").uniform(*self._scale))
+            fix_at(recipe.data, "noise.scale", drawn)
 
 
 class DomainRandomization(Reconfiguring):
@@ -79,6 +84,4 @@ class DomainRandomization(Reconfiguring):
     def edit(self, recipe: Recipe, streams: Streams) -> None:
         """Both numbers, each from a stream of its own."""
         for path, (low, high) in self._ranges.items():
-            table, _, key = path.partition(".")
-            drawn = float(streams(f"env/{path}").uniform(low, high))
-            recipe.data.setdefault(table, {})[key] = drawn
+            fix_at(recipe.data, path, float(streams(f"env/{path}").uniform(low, high)))

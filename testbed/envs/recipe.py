@@ -8,11 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from testbed.core.errors import BadInput
+from testbed.core.parameter_types import shown
 from testbed.core.seeding import Streams
 from testbed.harness import Scenario, Session
+from testbed.harness.closed_loop import only_turn
 from testbed.harness.messages import located
-from testbed.harness.paths import set_at
-from testbed.harness.run import as_scenario
+from testbed.harness.run import as_scenario, make_session
+from testbed.harness.vary import fix_at
 
 EDITS = "testbed.edits"  # key of reset's options under which wrappers hand their edits down
 
@@ -45,12 +48,14 @@ class Kitchen:
     def __init__(
         self, scenario: Any, settings: Mapping[str, Any] | None = None, trust: bool = False
     ) -> None:
+        if settings is not None and not isinstance(settings, Mapping):
+            raise BadInput(f"settings needs a table of paths and values, got {shown(settings)}")
         scene = as_scenario(scenario)
         self.path: Path | None = scene.path
         self._data, self.trust = scene.resolved(), trust
         with located(scene.where):
             for path, value in (settings or {}).items():
-                set_at(self._data, path, copy.deepcopy(value))
+                fix_at(self._data, path, copy.deepcopy(value))
         self.scene = Scenario.from_dict(self._data, self.path)
         self._made: tuple[dict[str, Any], list[Any], Session] | None = None
 
@@ -69,19 +74,10 @@ class Kitchen:
         return session
 
     def _make(self, scene: Scenario, more: list[Any]) -> Session:
-        model = scene.model
         made, inputs = scene.make_estimators(more, False, self.trust)
+        turn = only_turn(scene, made, self.trust)
         with located(scene.where):
-            return Session(
-                scene.make_plant(self.trust),
-                made,
-                inputs=inputs,
-                regressors={k: t.model_dump() for k, t in model.regressors.items()},
-                prior_error=model.prior.error,
-                truth_error=model.plant.truth_error,
-                score_hz=model.score_hz,
-                duration=model.duration,
-            )
+            return make_session(scene, turn, made, inputs, self.trust)
 
 
 def _same(estimators: list[Any], recipe: Recipe) -> bool:

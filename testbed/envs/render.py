@@ -24,9 +24,10 @@ _log = logging.getLogger("testbed")
 
 
 def pose(plant: Plant) -> Array:
-    """Positions (nq,) of the model that is drawn: the leg's also has its rotors."""
+    """Positions (nq,) of the model that is drawn: the leg's with its rotors, without liquid."""
     S = plant.coupling()
-    return np.array(plant.data.qpos if S is None else S @ plant.data.qpos, dtype=float)
+    qpos = np.array(plant.data.qpos if S is None else S @ plant.data.qpos, dtype=float)
+    return qpos[: plant.tree.qpos0.size]  # what swings in a tank has no looks, and comes last
 
 
 def look_of(plant: Plant) -> Path:
@@ -35,6 +36,12 @@ def look_of(plant: Plant) -> Path:
     if look is None or not Path(look).is_file():
         raise BadInput(f"the plant {plant.name!r} has no model file to draw")
     return Path(look).resolve()
+
+
+def check_pose(qpos: Array, nq: int, look: Path) -> None:
+    """Refuse a pose that is not one of the model that is drawn."""
+    if qpos.shape != (nq,):
+        raise BadInput(f"{look.name} has {nq} positions, the robot {qpos.size}: it cannot be drawn")
 
 
 class Painter:
@@ -63,7 +70,8 @@ class Painter:
                 )
             assert process.stdout is not None
             if process.stdout.read(1) == painter.READY:
-                self._process = process
+                self._process, self._look = process, look
+                self._nq = int.from_bytes(process.stdout.read(painter.COUNT), "little")
                 self._stop = weakref.finalize(self, _stop, process, self._folder)
                 return
             _end(process)
@@ -73,6 +81,7 @@ class Painter:
 
     def __call__(self, qpos: Array) -> NDArray[np.uint8]:
         """The picture (height, width, 3) of a pose (nq,)."""
+        check_pose(qpos, self._nq, self._look)
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None
         assert stdout is not None
@@ -124,7 +133,7 @@ class Window:
             return
         import mujoco
 
-        self._mujoco = mujoco
+        self._mujoco, self._look = mujoco, look
         self._model = mujoco.MjModel.from_xml_path(str(look))
         self._data = mujoco.MjData(self._model)
         try:
@@ -139,6 +148,7 @@ class Window:
     def __call__(self, qpos: Array) -> None:
         """Show a pose (nq,)."""
         if self._viewer is not None and self._viewer.is_running():
+            check_pose(qpos, self._model.nq, self._look)
             self._data.qpos[:] = qpos
             self._mujoco.mj_forward(self._model, self._data)
             self._viewer.sync()

@@ -2,7 +2,8 @@
 
     information   ½ Δ log det(1 + S₀ᵀ Σ AᵀR⁻¹A S₀), nats: what the step's samples told about θ
     estimation    −min(e, 3), e = ‖S₀⁻¹(θ̂ − θ)‖/√p: the estimate's error in units of the prior's
-    tracking      −min(e, 3), e the distance from the planned motion (0.1 rad count as 1)
+    tracking      −min(e, 3), e the distance from the planned motion (0.1 rad count as 1; of a free
+                  body m and rad from its waypoints, or from its start where it has none)
 
 S₀S₀ᵀ is the prior's declared covariance, R the noise of the equations with the regressor's included
 (`testbed.scores.bound`): summed over an episode `information` is how much the entropy of θ fell for
@@ -28,6 +29,7 @@ from testbed.core.types import Sample, Truth
 from testbed.harness import Session
 from testbed.harness.clean_rows import CleanRows
 from testbed.harness.ports import make_regressor
+from testbed.plants.controllers.waypoints import Waypoints, rotation_vector
 from testbed.plants.joint_robot import JointRobot
 
 _MOST = 3.0  # errors count up to here: one bad moment must not drown the rest
@@ -134,7 +136,7 @@ class Estimation(Reward):
 
 
 class Tracking(Reward):
-    """Minus the distance from the plan: of joints, or of a free body's pose from its start."""
+    """Minus the distance from the plan: of joints, or of a free body's pose from its waypoints."""
 
     worst = -_MOST
 
@@ -142,6 +144,7 @@ class Tracking(Reward):
         """Finds what there is to compare."""
         plant: Any = session.source
         self._joints: Any = None
+        self._wanted: Waypoints = getattr(plant.controller, "wanted", None) or Waypoints(())
         self._score = 0.0
         if "q" in plant.layout and "q" in plant.reference_layout:
             self._joints = plant.driven_qpos if isinstance(plant, JointRobot) else slice(None)
@@ -154,8 +157,10 @@ class Tracking(Reward):
         if self._joints is not None:
             error = (clean["q"][self._joints] - sample.groups["reference"]["q"]) / _RADIANS
         else:
-            angle = 2.0 * math.acos(min(1.0, abs(float(clean["quaternion"][0]))))
-            error = np.array([np.linalg.norm(clean["position"]), angle])
+            wanted = self._wanted(sample.t)
+            turn = rotation_vector(wanted.quaternion, clean["quaternion"])
+            away = clean["position"] - wanted.position
+            error = np.array([np.linalg.norm(away), np.linalg.norm(turn)])
         self._score = math.sqrt(float(np.mean(error * error)))
         return -min(self._score, _MOST)
 
@@ -182,7 +187,9 @@ def make_rewards(reward: str | Mapping[str, float]) -> dict[str, tuple[float, Re
     for name, weight in table.items():
         if name not in REWARDS:
             raise UnknownName("reward", str(name), REWARDS)
-        if not is_number(weight) or not math.isfinite(weight):
-            raise BadInput(f"reward {name!r}: its weight must be a finite number, got {weight!r}")
+        if not is_number(weight) or not 0 <= weight < math.inf:  # below 0 ending early would pay
+            raise BadInput(
+                f"reward {name!r}: its weight must be a finite number, not below 0; got {weight!r}"
+            )
         made[name] = (float(weight), REWARDS[name]())
     return made

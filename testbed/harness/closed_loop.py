@@ -10,7 +10,7 @@ truth to compare with. Estimators that drive nobody ride along in the first sess
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from testbed.core import registry
@@ -61,6 +61,17 @@ def plan_turns(scene: Scenario, made: Mapping[str, Any], trust: bool = False) ->
         names = (*own, *(riding if i == 0 else ()))
         turns.append(Turn(driver, names, driver if driver in laws else None))
     return turns
+
+
+def only_turn(scene: Scenario, made: Mapping[str, Any], trust: bool = False) -> Turn:
+    """The first turn with all estimators in it, for those who have one session only.
+
+    Where several models are to drive in turn the first one does, and everybody else rides along:
+    its motion is that of the run's first session.
+    """
+    turn = plan_turns(scene, made, trust)[0]
+    own = () if turn.law is None else (turn.law,)
+    return replace(turn, names=(*made, *own))
 
 
 def _drivers(

@@ -107,7 +107,8 @@ def refuse_files(data: Any, key: str = "") -> None:
     if isinstance(data, str) and is_file_spec(data):
         raise BadInput(
             f"{key}: a scenario is data, so the plugin file {data!r} inside it runs only with "
-            "--trust-plugins (or name it on the command line: --estimator)"
+            "--trust-plugins, in Python trust_plugins=True (or name it on the command line: "
+            "--estimator)"
         )
     inside = dict(enumerate(data)) if isinstance(data, list) else data
     for name, value in inside.items() if isinstance(inside, Mapping) else ():

@@ -76,7 +76,7 @@ def run(
         # thread: waking others for matrices this small costs more than the work, and times noise.
         with np.errstate(over="ignore", invalid="ignore"), threadpool_limits(1):
             for i, turn in enumerate(turns):
-                session = _session(scene, turn, made, inputs, trust_plugins, dog)
+                session = make_session(scene, turn, made, inputs, trust_plugins, dog)
                 about = {"scenario": logged(scene, turn), "seed": seed, "versions": versions()}
                 keep = record or out is not None
                 recorder = Recorder(session.rig, about) if keep else None
@@ -126,14 +126,24 @@ class _Turned:
     stopped: str | None
 
 
-def _session(
+def make_session(
     scene: Scenario,
     turn: Turn,
     made: Mapping[str, Any],
     inputs: Mapping[str, Any],
-    trust: bool,
-    dog: Watchdog,
+    trust: bool = False,
+    dog: Watchdog | None = None,
 ) -> Session:
+    """One session of a scenario, not reset yet.
+
+    Args:
+        scene: The scenario of one seed.
+        turn: Who drives, and which of the estimators take part.
+        made: The estimators by name.
+        inputs: Ports that the scenario overrides, by estimator.
+        trust: Let its plugin files run.
+        dog: Breaks plugins that hang; None waits for ever.
+    """
     model = scene.model
     plant = scene.make_plant(trust, turn.law)
     estimators = {n: OwnLaw(plant) if n == turn.law else made[n] for n in turn.names}

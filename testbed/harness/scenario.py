@@ -22,7 +22,7 @@ from testbed.harness.extends import resolve_extends
 from testbed.harness.messages import DEEPEST, depth, first_problem, located, refuse_huge
 from testbed.harness.paths import read_assignment, set_at
 from testbed.harness.schema import ScenarioModel
-from testbed.harness.vary import draw_varied
+from testbed.harness.vary import draw_varied, fix_at
 from testbed.plants.changes import Change
 from testbed.plants.setup import Setup
 from testbed.sensors import Sensor
@@ -63,7 +63,7 @@ class Scenario:
         with located(path.name):
             data = resolve_extends(data, path, read_toml)
             for text in sets:
-                set_at(data, *read_assignment(text))
+                fix_at(data, *read_assignment(text))
         return cls.from_dict(data, path)
 
     @classmethod
@@ -170,6 +170,12 @@ class Scenario:
             return None
         table = self.model.controller.model_dump()
         if self.uses_model():
+            laws = getattr(registry.controller.find(table["use"]).make, "own_models", ())
+            if laws and table.get("adaptation") is not None:  # it would drive in every model's turn
+                raise BadInput(
+                    "controller.adaptation: in a scenario the law is one of the models: leave it "
+                    f'out and say model = "{laws[-1]}"'
+                )
             table.pop("model", None)
             if law is not None:
                 table["adaptation"] = law

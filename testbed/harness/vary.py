@@ -6,7 +6,8 @@
     "prior.error"          = { log_uniform = [0.05, 0.5] }
     "change.0.attach"      = { body = 0.3 }             # a whole body, on the manifold
 
-Each number has a random stream of its own: varying one more leaves the others as they are.
+Each number has a random stream of its own: varying one more leaves the others as they are. What
+somebody sets (`--set`, an environment's settings and wrappers) is not varied any more.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import numpy as np
 from testbed.core.errors import BadInput, UnknownName
 from testbed.core.seeding import Streams
 from testbed.core.signals import Array
-from testbed.harness.paths import get_at, set_at, split_path
+from testbed.harness.paths import find_element, get_at, set_at, split_path, step_into
 from testbed.inertia import mass_com_inertia, sample_around
 from testbed.plants.loads import load_parameters
 
@@ -36,6 +37,34 @@ def draw_varied(data: Mapping[str, Any], seed: int) -> dict[str, Any]:
         value = draw(drawn, path, rule, streams(f"vary/{path}"))
         set_at(drawn, path, value)
     return drawn
+
+
+def fix_at(data: dict[str, Any], path: str, value: Any) -> None:
+    """Set the value at a path, in place, to stay: what [vary] says of it, or below it, is dropped.
+
+    A path above it stays varied: a body is then drawn about the value that was set.
+    """
+    set_at(data, path, value)
+    if isinstance(data.get("vary"), Mapping):  # what else it may be is refused later
+        fixed = _by_number(data, path)
+        data["vary"] = {
+            other: rule
+            for other, rule in data["vary"].items()
+            if _by_number(data, other)[: len(fixed)] != fixed
+        }
+
+
+def _by_number(data: Any, path: str) -> list[str]:
+    """The steps of a path, elements of lists by number; as they stand from where nothing is."""
+    steps = split_path(path)
+    for i, step in enumerate(steps):
+        try:
+            if isinstance(data, list):
+                steps[i] = str(find_element(data, step, path))
+            data = step_into(data, step, path)
+        except BadInput:
+            break
+    return steps
 
 
 def draw(data: Mapping[str, Any], path: str, rule: Any, rng: np.random.Generator) -> Any:

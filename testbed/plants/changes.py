@@ -174,12 +174,14 @@ class Event:
         return burn
 
 
-def split_off(ledger: Ledger, body: str, name: str, phi: Array) -> None:
-    """Call `phi`, which the body already holds, a part of its own."""
+def split_off(
+    ledger: Ledger, body: str, name: str, phi: Array, what: str = "fuel in this tank"
+) -> None:
+    """Call `phi`, which the body already holds, a part of its own; messages say `what` it is."""
     rest = ledger.parts[body][OWN] - phi
     if not is_consistent(rest):
         raise BadInput(
-            f"{body!r} cannot hold {phi[0]:g} kg of fuel in this tank: "
+            f"{body!r} cannot hold {phi[0]:g} kg of {what}: "
             "what is left without it would not be a possible body"
         )
     ledger.parts[body][OWN], ledger.parts[body][name] = rest, phi

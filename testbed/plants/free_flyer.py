@@ -135,7 +135,7 @@ class FreeFlyer(Plant):
             tank = self.fuel["tank"]
             split_off(self.ledger, "body", "fuel", tank.content(self.fuel["mass"]))
         if self.slosh:
-            split_off(self.ledger, "body", BOB, self.slosh.content())
+            split_off(self.ledger, "body", BOB, self.slosh.content(), "liquid (plant.slosh)")
 
     def write(self, body: str, phi: Array) -> None:
         """What swings is a body of its own in the simulation."""

@@ -234,6 +234,10 @@ class Mjcf(JointRobot):
         if self.joints:
             self.data.qfrc_applied[self.friction_dofs] -= self.coulomb_torque()
 
+    def applied(self) -> Array:
+        """The torques as they were asked for: there are no motors to limit them."""
+        return self._torque[self.driven_dofs]
+
     def read(self) -> Array:
         """Joints, then the site where there is one."""
         d = self.data

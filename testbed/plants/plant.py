@@ -25,6 +25,7 @@ from testbed.core.signals import Array, Signals
 from testbed.core.types import Sample, Truth
 from testbed.kinematics import warnings_heard
 from testbed.plants.controllers.belief import Belief
+from testbed.plants.controllers.checked import checked_action
 from testbed.plants.controllers.drive import Drive
 from testbed.plants.coordinates import as_slice
 from testbed.plants.departures import Departures
@@ -162,15 +163,22 @@ class Plant(Robot):
         self.before_step()
         if self.schedule.due(t):
             self._change(t)
-        if action is None:
-            action = self.controller.action(t, self._clean, self.reference[self.k])
-        self.held = action
-        self.advance(action)
+        self.advance(self.control() if action is None else action)
         self.k += 1
         self._clean = self.read()
         if not math.isfinite(np.dot(self._clean, self._clean)):
             raise Diverged(f"the simulation diverged at t = {self.k * self.dt:g} s")
         return self._observe()
+
+    def control(self, reference: Array | None = None) -> Array:
+        """What the controller would do now (d,), following the plan or another row of it."""
+        row = self.reference[self.k] if reference is None else reference
+        t = self.k * self.dt
+        return checked_action(self.controller, self._action_sizes, t, self._clean, row)
+
+    def applied(self) -> Array:
+        """What the motors made of the last action (d,), within their limits."""
+        return np.array(self.data.actuator_force)
 
     def shifts(self) -> list[Shift]:
         """The changes of the run that was just reset, for scores alone."""
@@ -227,9 +235,12 @@ class Plant(Robot):
         self._segment = getattr(self.excitation, "segment", None)
         self._check_space(table)
         self.reference = ReferenceTable(self.reference_rows, self.dt)
+        drive = self.drive(plan)
         self.controller = registry.controller.build(
-            self.setup.controller or self.default_controller, drive=self.drive(plan)
+            self.setup.controller or self.default_controller, drive=drive
         )
+        # A motion that is played back takes one offset for all, or one a joint.
+        self._action_sizes = (1, plan.size) if drive is None else (drive.size,)
 
     def drive(self, plan: Plan) -> Drive:
         """What the controller may know."""
@@ -255,5 +266,5 @@ class Plant(Robot):
         for name in ("q", "v"):
             if name in self.layout:
                 self._clean[self.layout[name]] = d.qpos if name == "q" else d.qvel
-        self.hold(self.controller.action(0.0, self._clean, self.reference[0]))
+        self.hold(self.control())
         mujoco.mj_forward(self.model, d)

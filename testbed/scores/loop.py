@@ -1,7 +1,7 @@
 """A controller that uses a model: how well the robot follows its plan, and what that takes.
 
 The error is the controller's own, q_plan − q (rad; for sliding joints m) or the rotation vector
-from the wanted attitude (rad), of the robot's true motion; the effort is the action it holds.
+from the wanted attitude (rad), of the robot's true motion; the effort is what its motors apply.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Loop:
         self._action: list[Array] = []
 
     def add(self, t: float, error: Array, action: Array, offset: Array | None = None) -> None:
-        """One action: when, the tracking error (k,), what was done, a flyer's offset (3,)."""
+        """One action: when, the tracking error (k,), what was applied, a flyer's offset (3,)."""
         self._t.append(t)
         self._error.append(error)
         self._action.append(action)
@@ -75,7 +75,7 @@ class Loop:
         return float(np.max(np.linalg.norm(_table(self._error), axis=1))) if self._error else None
 
     def effort(self) -> Value:
-        """Root mean square of the action's components."""
+        """Root mean square of the components of what the motors apply."""
         return _rms(self._action, self._t)
 
     def offset(self) -> Value:
@@ -167,7 +167,12 @@ for _name, _unit, _words, *_read in (
         f"RMS over axes and time of p − p_wanted of a flyer, {_IN_LOOP}",
         "offset",
     ),
-    ("effort_rms", "N·m, N", f"RMS over components and time of the action, {_IN_LOOP}", "effort"),
+    (
+        "effort_rms",
+        "N·m, N",
+        f"RMS over components and time of what the motors apply, {_IN_LOOP}",
+        "effort",
+    ),
     (
         "model_fallback_fraction",
         "1",

@@ -18,8 +18,9 @@ from testbed.harness import Scenario
 from testbed.harness.closed_loop import plan_turns, shared_drivers
 from testbed.harness.entrants import label, refuse_files
 from testbed.harness.messages import located
-from testbed.harness.paths import read_assignment, set_at
+from testbed.harness.paths import read_assignment
 from testbed.harness.run import as_scenario
+from testbed.harness.vary import fix_at
 from testbed.sweep.fingerprint import code_digest, digest, estimator_digest, file_specs, named_files
 from testbed.sweep.grid import cells as cells_of
 from testbed.sweep.job import Job, Limits
@@ -289,7 +290,7 @@ def load_scenario(scenario: Any, sets: Sequence[str] = ()) -> Scenario:
     scene = as_scenario(scenario)
     data = scene.resolved()
     for text in sets:
-        set_at(data, *read_assignment(text))
+        fix_at(data, *read_assignment(text))
     return Scenario.from_dict(data, scene.path) if sets else scene
 
 

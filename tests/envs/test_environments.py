@@ -44,13 +44,13 @@ def test_same_seed_same_bits(name):
     assert not np.array_equal(first["seen"], play(env, seed=4)["seen"])
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", [*ROBOTS, "Scenario"])
 def test_random_steps_are_finite(name):
     assert soak(name, 30 if name == "HumanPlate" else 100)["episodes"] > 0
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", [*ROBOTS, "Scenario"])
 def test_many_random_steps_are_finite(name):
     steps = 3_000 if name == "HumanPlate" else 10_000
     assert soak(name, steps, control_hz=None)["episodes"] > 1
@@ -130,6 +130,26 @@ def test_leaving_the_limits_ends_the_episode_and_never_pays():
     assert reward < -3 * 100  # most of the 200 steps were still to come
 
 
+def test_the_first_sample_outside_ends_the_episode():
+    ends = []
+    for hz in (None, 5.0):
+        env = make("CheetahLeg", action="direct_torque", control_hz=hz)
+        env.reset(seed=0)
+        terminated = False
+        while not terminated:
+            _, _, terminated, _, info = env.step(np.ones(3))
+        ends.append((info["t"], info["stopped"]))
+    assert ends[0] == ends[1]
+
+
+def test_a_scenario_takes_ten_samples_a_step_unless_told_otherwise():
+    brief = {**FLYER, "duration": 1.0}
+    for options, samples in (({}, 10), ({"control_hz": None}, 1), ({"control_hz": 25.0}, 2)):
+        env = gymnasium.make("testbed/Scenario-v0", scenario=brief, **options).unwrapped
+        env.reset(seed=0)
+        assert env.step(np.zeros(6))[4]["t"] == pytest.approx(samples / 50.0)
+
+
 def test_a_diverging_simulation_ends_the_episode():
     env = make()
     env.reset(seed=0)
@@ -178,11 +198,16 @@ def test_bad_arguments_are_one_clear_line():
         ({"settings": {"sensors.wrensh.std": 1.0}}, "wrench"),
         ({"settings": {"duration": -1.0}}, "duration"),
         ({"observe": []}, "observe"),
+        ({"observe": [3]}, "observe"),
+        ({"action": 3}, "setpoint"),
+        ({"settings": [1]}, "settings"),
+        ({"width": -3}, "width"),
+        ({"reward": {"tracking": -1.0}}, "not below 0"),
     ):
         with pytest.raises(BadInput, match=word):
             make(**options).reset(seed=0)
     env = make()
     env.reset(seed=0)
-    for action in (np.zeros(5), np.full(6, np.nan)):
+    for action in (np.zeros(5), np.full(6, np.nan), "abc", None):
         with pytest.raises(BadInput, match="joint1"):
             env.step(action)

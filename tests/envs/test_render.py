@@ -40,6 +40,27 @@ def test_pictures_show_the_robot_as_it_is(arm):
     assert process.poll() is not None
 
 
+def test_liquid_that_swings_is_not_drawn():
+    env = make(
+        "Scenario", scenario="flyer_slosh", control_hz=None, render_mode="rgb_array",
+        width=160, height=120,
+    )  # fmt: skip
+    env.reset(seed=0)
+    for _ in range(3):
+        env.step(np.ones(6))
+    shown = render.pose(env.plant)
+    assert env.plant.data.qpos.size == 9
+    assert np.array_equal(shown, env.plant.data.qpos[:7])
+    try:
+        first = env.render()
+    except BadInput as error:
+        pytest.skip(f"no off-screen graphics: {error}")
+    assert np.array_equal(first, env.render())
+    with pytest.raises(BadInput, match="7 positions, the robot 9"):
+        env._shower(env.plant.data.qpos)
+    env.close()
+
+
 def test_where_nothing_can_draw_it_says_so(arm, monkeypatch):
     monkeypatch.setenv("MUJOCO_GL", "disable")
     arm.reset(seed=0)

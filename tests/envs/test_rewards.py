@@ -5,6 +5,7 @@ import pytest
 
 from testbed.core.errors import BadInput
 from testbed.envs import EstimatorWrapper
+from testbed.envs.robots import FLYER
 from testbed.harness.clean_rows import CleanRows
 from testbed.harness.ports import make_regressor
 from tests.envs.episodes import make, play
@@ -90,6 +91,16 @@ def test_tracking_is_best_where_the_agent_leaves_the_plan_alone(name):
     none = np.zeros(env.action_space.shape)
     assert -0.2 < total(none) <= 0
     assert total(none + 1) < total(none) - 0.05
+
+
+def test_a_flyer_is_to_follow_its_waypoints():
+    path = [{"at": 0.0, "until": 1.0, "position": [0.0, 0.0, 2.0], "rotation": [0.0, 0.0, 0.5]}]
+    brief = {**FLYER, "duration": 2.0, "controller": {"use": "pose", "waypoints": path}}
+    env = make("Scenario", scenario=brief, reward="tracking", control_hz=None)
+    env.reset(seed=0)
+    rewards = [env.step(np.zeros(6))[1] for _ in range(60)]
+    assert rewards[0] == pytest.approx(0.0, abs=1e-3)
+    assert rewards[-1] == pytest.approx(-np.sqrt((2.0**2 + 0.5**2) / 2))  # it stayed at its start
 
 
 def test_weights_add_up():

@@ -46,6 +46,33 @@ def test_moving_by_prbs_tells_more_than_resting(script):
     assert moved > rested + 5.0
 
 
+def test_bad_arguments_are_one_line_before_training(script, tmp_path, monkeypatch, capsys):
+    junk, wrong = tmp_path / "junk.npz", tmp_path / "wrong.npz"
+    junk.write_bytes(b"no archive")
+    np.savez(wrong, layer0=np.zeros((4, 7)), layer1=np.zeros(4))
+    for arguments, says in (
+        (["--policy", str(tmp_path / "none.npz")], "cannot be read"),
+        (["--policy", str(junk)], "not a policy"),
+        (["--policy", str(wrong)], "six joints"),
+        (["--out", str(tmp_path / "no" / "such" / "x.npz")], "folder that exists"),
+        (["--episodes", "0"], "a whole number from 1 on"),
+    ):
+        monkeypatch.setattr(sys, "argv", ["train", *arguments])
+        with pytest.raises(SystemExit) as stop:
+            script.main()
+        assert stop.value.code == 2
+        assert says in capsys.readouterr().err.strip().splitlines()[-1]
+
+
+def test_without_its_extra_it_says_what_is_missing(script, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "stable_baselines3", None)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(SystemExit) as stop:
+        script.train(1, 0)
+    assert stop.value.code == 2
+    assert "pip install" in capsys.readouterr().err
+
+
 @pytest.mark.slow
 def test_it_trains_and_compares(tmp_path):
     pytest.importorskip("stable_baselines3", reason="needs the extra rl: stable-baselines3")

@@ -134,6 +134,27 @@ def test_single_sensors_are_set_up_anew():
     assert np.array_equal(seen[where], info["truth"]["clean"][where].astype(np.float32))
 
 
+def test_a_wider_sensor_does_not_leave_the_space():
+    wide = {"gyro": {"limit": 1e5, "bias": 5000.0}}
+    env = NoiseWrapper(make(settings=BRIEF), sensors=wide)
+    seen, _ = env.reset(seed=0)
+    for _ in range(2):
+        assert env.observation_space.contains(seen)
+        seen = env.step(np.zeros(6))[0]
+    where = env.base.plant.layout["gyro"]
+    assert np.array_equal(seen[where], env.observation_space.high[where])
+
+
+def test_stacked_random_changes_are_drawn_apart():
+    one = ParameterChangeWrapper(make(settings=BRIEF), random="grasp", at=0.2)
+    two = ParameterChangeWrapper(NoiseWrapper(one, scale=1.0), random="grasp", at=0.6)
+    lone, both = (masses(play(env, seed=1)) for env in (one, two))
+    (first,), jumps = (np.diff(m)[np.diff(m) != 0] for m in (lone, both))
+    assert len(jumps) == 2
+    assert jumps[0] == pytest.approx(first)  # the inner one draws as it did alone
+    assert abs(jumps[1] - first) > 1e-3
+
+
 def test_domains_are_drawn_on_the_manifold():
     env = DomainRandomization(make(settings=BRIEF), truth_error=(0.1, 1.0), prior_error=(0.1, 0.6))
     errors, truths = set(), set()
@@ -171,6 +192,10 @@ def test_what_cannot_be_is_refused():
         (DomainRandomization, {"truth_error": (0.5, 0.1)}, "truth_error"),
         (DomainRandomization, {"truth_error": "much"}, "truth_error"),
         (ParameterChangeWrapper, {}, "either"),
+        (NoiseWrapper, {"sensors": {"gyro": 3}}, r"sensors\.gyro needs a table"),
+        (ParameterChangeWrapper, {"changes": [3]}, r"changes\.0 needs a table"),
+        (ParameterChangeWrapper, {"changes": {"at": 1.0}}, "changes needs a list"),
+        (ParameterChangeWrapper, {"random": 3}, "random needs a list"),
         (ParameterChangeWrapper, {"random": "grab"}, "grasp"),
         (ParameterChangeWrapper, {"random": "grasp", "body": "paylod"}, "payload"),
         (ParameterChangeWrapper, {"random": "grasp", "at": 1.5}, "at"),

@@ -197,6 +197,91 @@ def test_laws_of_the_controller_are_contenders():
         assert result.scorecard["estimators"][law]["metrics"]["tracking_over_prior"] < 1.0
 
 
+def test_a_law_does_not_take_the_place_of_the_models():
+    data = scenario(["a", "prior"], "slotine_li")
+    data["controller"]["adaptation"] = "natural"
+    with pytest.raises(BadInput, match=r'controller\.adaptation.*model = "natural"'):
+        run(data)
+
+
+PLUGIN = """
+import numpy as np
+
+class Good:
+    uses_model = True
+    def __init__(self, drive):
+        self.error, self.size, self.k = np.zeros(6), drive.size, 0
+    def action(self, t, clean, reference):
+        self.k += 1
+        return np.zeros(self.size)
+
+class NoError(Good):
+    def action(self, t, clean, reference):
+        del self.error
+        return np.zeros(6)
+
+class Short(Good):
+    def action(self, t, clean, reference):
+        return np.zeros(3)
+
+class Raises(Good):
+    def action(self, t, clean, reference):
+        raise RuntimeError("boom")
+
+class Late(Good):
+    def action(self, t, clean, reference):
+        return super().action(t, clean, reference) + (np.nan if self.k > 5 else 0.0)
+
+class LateRaise(Good):
+    def action(self, t, clean, reference):
+        return super().action(t, clean, reference) + 1 // (6 - self.k)
+
+class Changing(Good):
+    def action(self, t, clean, reference):
+        super().action(t, clean, reference)
+        self.error = np.zeros(6 if self.k < 5 else 2)
+        return np.zeros(6)
+"""
+
+
+def with_plugin(tmp_path, name):
+    (tmp_path / "ctl.py").write_text(PLUGIN, encoding="utf-8")
+    path = tmp_path / "my.toml"
+    data = scenario("prior", f"{tmp_path / 'ctl.py'}:{name}", change=[])
+    path.write_text(toml(data), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "says"),
+    [
+        ("Good", 0, ""),
+        ("NoError", 2, "controller NoError: it has None as `error`"),
+        ("Short", 2, "not 6 finite numbers"),
+        ("Raises", 2, "controller Raises: it raised RuntimeError: boom"),
+        ("Late", 1, "Late gave an action that is not finite"),
+        ("LateRaise", 1, "LateRaise raised ZeroDivisionError"),
+        ("Changing", 1, "Changing has array([0., 0.]) as `error`, not a list of 6 numbers"),
+    ],
+)
+def test_a_controller_that_misbehaves_is_told_in_one_line(name, code, says, tmp_path, capsys):
+    assert main(["run", "--trust-plugins", str(with_plugin(tmp_path, name))]) == code
+    err = capsys.readouterr().err
+    assert says in err
+    assert len(err.strip().splitlines()) == (code > 0)
+
+
+def test_effort_is_what_the_motors_apply():
+    data = flyer("prior")
+    data["controller"]["waypoints"] = [{"at": 0.0, "until": 0.1, "rotation": [2.0, 1.0, 1.0]}]
+    result = run(data)
+    action = result.scored["loop/prior/action"]
+    assert np.abs(action[:, 3:]).max() == 2.0  # N·m, the thrusters' limit
+    assert np.abs(action[:, :3]).max() <= 5.0
+    found = result.scorecard["loop"]["models"]["prior"]["effort_rms"]
+    assert found == pytest.approx(np.sqrt(np.mean(action**2)))
+
+
 BAD = {
     "unknown": ("rsl", "unknown model 'rsl'"),
     "number": (3, "must be a name or a list of names"),

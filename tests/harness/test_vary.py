@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from testbed import Scenario
 from testbed.core.errors import BadInput
 from testbed.harness.extends import merge, resolve_extends
 from testbed.harness.paths import get_at, read_assignment, set_at
-from testbed.harness.vary import draw_varied
+from testbed.harness.vary import draw_varied, fix_at
 from testbed.inertia import is_consistent
 from testbed.plants.loads import load_parameters
 
@@ -92,6 +93,33 @@ def test_varying_one_more_number_leaves_the_others_bit_identical():
     one = varied({"change.0.at": {"uniform": [3.0, 5.0]}}, seed=3)
     two = varied({"prior.error": {"uniform": [0, 1]}, "change.0.at": {"uniform": [3.0, 5.0]}}, 3)
     assert get_at(one, "change.0.at") == get_at(two, "change.0.at")
+
+
+@pytest.mark.parametrize(
+    ("path", "left"),
+    [
+        ("estimator.mine.forgetting.rate", {"change.0.attach", "change.0.attach.mass"}),
+        ("estimator.1.forgetting", {"change.0.attach", "change.0.attach.mass"}),
+        ("change.0.attach.mass", {"change.0.attach", "estimator.1.forgetting.rate"}),
+        ("change.0.attach", {"estimator.1.forgetting.rate"}),
+        ("change", {"estimator.1.forgetting.rate"}),
+    ],
+)
+def test_what_is_set_is_not_varied_any_more(path, left):
+    rules = {
+        "change.0.attach": {"body": 0.1},
+        "change.0.attach.mass": {"uniform": [1, 2]},
+        "estimator.1.forgetting.rate": {"uniform": [0.9, 1.0]},
+    }
+    d = {**data(), "vary": rules}
+    fix_at(d, path, get_at(d, path))
+    assert set(d["vary"]) == left
+
+
+def test_a_value_set_on_the_command_line_stays():
+    scene = Scenario.load("flyer_pointing", ["prior.error=1.5"])
+    assert scene.for_seed(3).model.prior.error == 1.5
+    assert 0.15 <= Scenario.load("flyer_pointing").for_seed(3).model.prior.error <= 0.3
 
 
 def test_a_whole_body_is_drawn_on_the_manifold():

@@ -89,6 +89,23 @@ def test_a_model_that_is_not_positive_definite_is_not_used():
     np.testing.assert_array_equal(belief.at(0.3, q), good)  # nothing was good yet: the prior
 
 
+def test_where_the_last_good_model_does_not_fit_the_pose_the_prior_is_used():
+    plant, _ = model_of("staubli_arm")
+    here, there = plant.home, plant.home + 0.3
+
+    class HereOnly(Belief):
+        def fit(self, q, theta):
+            return theta is better and q is here
+
+    belief, better = HereOnly(plant.rig), 1.1 * plant.rig.cad
+    belief.believe(better)
+    assert belief.at(0.0, here) is better
+    belief.believe(2.0 * better)
+    assert belief.at(0.1, here) is better
+    np.testing.assert_array_equal(belief.at(0.2, there), plant.rig.cad)
+    assert belief.rejected == 2
+
+
 def test_natural_adaptation_stays_possible_where_the_euclidean_one_does_not():
     plant, _ = model_of("staubli_arm")
     prior = plant.rig.cad[:10]

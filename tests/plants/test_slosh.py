@@ -72,3 +72,8 @@ def test_the_truth_is_declared_not_rigid():
 def test_a_tank_that_cannot_be_is_refused(table, says):
     with pytest.raises(BadInput, match=says):
         make_plant("free_flyer", slosh=table).reset(0)
+
+
+def test_too_much_liquid_names_its_key():
+    with pytest.raises(BadInput, match=r"cannot hold 50 kg of liquid \(plant\.slosh\)"):
+        fly(SLOSH | {"mass": 50.0}, steps=1)

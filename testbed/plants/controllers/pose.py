@@ -54,7 +54,7 @@ class Pose:
                 "controller.use = 'pose' flies a free_flyer, and this plant is none: "
                 "leave out controller"
             )
-        self._wanted = Waypoints(waypoints)
+        self.wanted = Waypoints(waypoints)  # where it is to be, over time
         rate = error_rate(bandwidth, drive.dt)
         self._kp, self._kd = rate**2, 2 * check_gain("damping", damping, 1e3) * rate
         self._dither = check_gain("dither", dither, 1e3)
@@ -71,7 +71,7 @@ class Pose:
         p, quaternion, velocity, omega = state[:3], state[3:7], state[7:10], state[10:]
         if not quaternion.any():  # before sample 0 nothing has been read yet
             quaternion = np.array([1.0, 0.0, 0.0, 0.0])
-        wanted = self._wanted(t)
+        wanted = self.wanted(t)
         R, to_wanted = matrix(quaternion), matrix(relative(wanted.quaternion, quaternion)).T
         self.error = rotation_vector(wanted.quaternion, quaternion)  # same in both frames
         self.offset = p - wanted.position
