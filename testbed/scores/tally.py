@@ -204,7 +204,8 @@ class Tally:
 
     def efficiencies(self) -> dict[str, float | str | None]:
         """How far from the best possible, for results."""
-        return summary(self.efficiency, self.settled_efficiency, self.bodies)
+        leaves_out = () if self.course is None else self.course.leaves_out
+        return summary(self.efficiency, self.settled_efficiency, self.bodies, leaves_out)
 
     def close(self, cov: Array | None = None, solved: bool = False) -> None:
         """The run is over: the last estimate counts for every score.
