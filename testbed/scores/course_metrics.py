@@ -25,9 +25,10 @@ def _unit(unit: str) -> Callable[[Callable[[Tally], Value]], Callable[[Tally], V
 @metric("validation_rmse")
 def validation_rmse(tally: Tally) -> Value:
     """Root mean square of A_val (θ̂ − θ) at the end, on the noise-free motion of [validation]."""
-    if not tally.V.size or tally.theta is None or tally.truth is None:
+    if not tally.V.size or tally.final is None:
         return None
-    return float(np.linalg.norm(tally.V @ (tally.theta - tally.truth)))
+    theta, truth = tally.final
+    return float(np.linalg.norm(tally.V @ (theta - truth)))
 
 
 @metric("settle_10_s")
@@ -84,8 +85,9 @@ def relapse(tally: Tally) -> Value:
 def _split(tally: Tally) -> tuple[Array, Array] | None:
     """Bases of what the whole run identifies and of the rest, or None."""
     course = tally.course
-    known = tally.theta is not None and tally.truth is not None
-    return course.excitation.subspace() if course is not None and course.seen and known else None
+    if course is None or not course.seen or tally.final is None:
+        return None
+    return course.excitation.subspace()
 
 
 @metric("identifiable_error_final")

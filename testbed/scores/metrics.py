@@ -1,7 +1,8 @@
 """Metrics: one number a run and estimator, each with its definition.
 
 Over several bodies the headline is the median, and `…_worst` is given beside it. Truth is θ at
-the end of the run; without a truth (a real log) the metrics that need it are None.
+the end of the run; without a truth (a real log) the metrics that need it are None, and so are those
+of the end where an estimator failed before.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ Bodies = Callable[[Array, Array], Array]
 
 def _pair(tally: Tally) -> tuple[Array, Array] | None:
     """Last estimate and truth as bodies (n, 10), or None."""
-    if tally.theta is None or tally.truth is None or not tally.bodies:
+    if tally.final is None or not tally.bodies:
         return None
-    n = 10 * tally.bodies
-    return tally.theta[:n].reshape(-1, 10), tally.truth[:n].reshape(-1, 10)
+    theta, truth = (x[: 10 * tally.bodies].reshape(-1, 10) for x in tally.final)
+    return theta, truth
 
 
 def _over_bodies(name: str, definition: str, errors: Bodies, unit: str = "1") -> None:
@@ -82,9 +83,9 @@ _over_bodies(
 @metric("extra_rel_error_final")
 def extra_rel_error_final(tally: Tally) -> Value:
     """‖ê − e‖ / ‖e‖ of the extra parameters (friction, offsets) at the end."""
-    if tally.theta is None or tally.truth is None:
+    if tally.final is None:
         return None
-    est, true = tally.theta[10 * tally.bodies :], tally.truth[10 * tally.bodies :]
+    est, true = (x[10 * tally.bodies :] for x in tally.final)
     size = float(np.linalg.norm(true))
     return float(np.linalg.norm(est - true)) / size if size > 0 else None
 

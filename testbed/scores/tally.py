@@ -81,6 +81,13 @@ class Tally:
         """Whether the next sample is one of those at `score_hz`."""
         return self.samples % self.every == 0
 
+    @property
+    def final(self) -> tuple[Array, Array] | None:
+        """Estimate and truth (p,) at the end; None without a truth, or where it failed before."""
+        if self.theta is None or self.truth is None or not self.alive:
+            return None
+        return self.theta, self.truth
+
     def innovate(self, innovation: Array) -> float:
         """Take in a prediction error (k,), made before the update; returns its square."""
         square = float(innovation @ innovation)
