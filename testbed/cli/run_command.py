@@ -62,6 +62,7 @@ def run_scenario(
     """Run a scenario, score its estimators, and print the scorecard."""
     from testbed.core.errors import BadInput
     from testbed.harness import Scenario, run
+    from testbed.report.words import describe_rule
 
     changed = list(sets or [])
     if model is not None:
@@ -70,7 +71,7 @@ def run_scenario(
     if only and not estimator:
         raise BadInput("--only keeps the estimators given by --estimator: name at least one")
     check_places(out, record)
-    watchers = Watchers(scene, video, rerun)
+    watchers = Watchers(scene, seed, video, rerun)
     try:
         with progress(scene.model.title) as show, stdout_to_stderr():
             result = run(
@@ -107,7 +108,7 @@ def run_scenario(
         complain("there are no estimators: add [[estimator]] tables, or --estimator NAME")
     for rule in result.scorecard["accept"]:
         if not rule["passed"]:
-            complain(f"accept rule failed: {describe(rule)}")
+            complain(f"accept rule failed: {describe_rule(rule)}")
     if result.scorecard["stopped"]:
         complain(result.scorecard["stopped"])
     watchers.write_film()
@@ -129,15 +130,3 @@ def check_places(out: Path | None, record: Path | None) -> None:
         if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
             why = "may not be written to" if there.is_dir() else "is not a folder"
             raise BadInput(f"{option}: cannot write to {str(path)!r}: {str(there)!r} {why}")
-
-
-def describe(row: dict) -> str:  # type: ignore[type-arg]
-    """An accept rule and its value, in words."""
-    rule, value = row["rule"], row["value"]
-    bounds = [
-        f"{word} {rule[key]:g}"
-        for key, word in (("max", "at most"), ("min", "at least"))
-        if key in rule
-    ]
-    got = "none" if value is None else f"{value:.4g}"
-    return f"{rule['metric']} of {rule['estimator']} must be {' and '.join(bounds)}, got {got}"

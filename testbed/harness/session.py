@@ -202,6 +202,12 @@ class Session:
         """Largest |Γθ − τ| of noiseless truth over the run's largest |τ|."""
         return self._clean.residual_max if getattr(self.source, "rigid_truth", True) else None
 
+    @property
+    def unit(self) -> str:
+        """Of what the plant's own equations are about; "" where no channel says it."""
+        about = sorted(self._clean.uses & {"tau", "wrench", "plate"})
+        return self.rig.layout.channels[about[0]].unit if about else ""
+
     def finish(self) -> None:
         """The run is over: batch estimators solve, tallies close."""
         self._clean.flush()

@@ -107,7 +107,8 @@ class SensorStage:
 
         No covariance of single samples holds these, so a bound from declared noise leaves them out.
         """
-        found = {name: ("derive",) for name in self.derived}  # its noise is not white
+        # What is derived from other samples has noise that is not white.
+        found: dict[str, tuple[str, ...]] = {name: ("derive",) for name in self.derived}
         for name, d in self.disturbances.items():
             clock = self.clocks[name]
             effects = {

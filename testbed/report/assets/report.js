@@ -291,6 +291,7 @@
   } else $("timing-plots").append(make("p", "No update was timed.", { class: "missing" }));
 
   // ---------------------------------------------------------------- excitation
+  const modeOf = (curve) => (curve.t.shape[0] > 2 ? "lines" : "lines+markers"); // of one look no line
   const excited = D.runs.map((run, r) => [run, r]).filter(([run]) => run.curves.excitation);
   $("no-excitation").hidden = excited.length > 0;
   for (const [run, r] of excited) {
@@ -300,7 +301,7 @@
       addPlot($("excitation-plots"), "excitation", title, () => {
         const data = e[key].map((curve, i) => {
           const share = e[key].length > 1 ? i / (e[key].length - 1) : 0;
-          return { type: "scatter", mode: "lines", name: `eigenvalue ${i + 1}`, x: numbers(curve.t), y: numbers(curve.y).map((v) => (v > 0 ? v : NaN)),
+          return { type: "scatter", mode: modeOf(curve), name: `eigenvalue ${i + 1}`, x: numbers(curve.t), y: numbers(curve.y).map((v) => (v > 0 ? v : NaN)),
             line: { width: 1.2, color: `hsl(${215 - 190 * share}, 70%, 42%)` }, hovertemplate: "%{y:.3g} at %{x:.4g} s" };
         });
         const most = (c) => numbers(c.y).reduce((a, b) => (b > a ? b : a), 0);
@@ -309,14 +310,15 @@
         return { data, layout: timeLayout(`${title}: eigenvalues${tail}`, { shapes: [one], yaxis: { type: "log", dtick: 2, range: [Math.log10(bottom) - 0.5, Math.log10(top) + 0.3] } }) };
       });
     }
-    addPlot($("excitation-plots"), "excitation", "Number of identifiable directions", () => {
-      const step = (curve, name, colour) => ({ type: "scatter", mode: "lines", name, x: numbers(curve.t), y: numbers(curve.y), line: { shape: "hv", width: 2, color: colour }, hovertemplate: "%{y} at %{x:.4g} s" });
-      const data = [];
-      if (e.total_rank) data.push(step(e.total_rank, "all data so far", "#0072b2"));
-      if (e.window_rank) data.push(step(e.window_rank, "last second", "#d55e00"));
-      const layout = timeLayout(`Identifiable directions of ${(e.total || e.window).length}${tail}`, { yaxis: { rangemode: "tozero", nticks: 6 } });
-      return { data, layout: { ...layout, showlegend: true, legend: { x: 1, y: 0.02, xanchor: "right", yanchor: "bottom", bgcolor: "#ffffffcc", font: { size: 11 } } } };
+    const both = (what, title, yaxis, legend) => addPlot($("excitation-plots"), "excitation", title, () => {
+      const data = [["total", "all data so far", "#0072b2"], ["window", "last second", "#d55e00"]].filter(([key]) => e[`${key}_${what}`]).map(([key, name, colour]) => {
+        const curve = e[`${key}_${what}`];
+        return { type: "scatter", mode: modeOf(curve), name, x: numbers(curve.t), y: numbers(curve.y), line: { shape: "hv", width: 2, color: colour }, hovertemplate: "%{y:.3g} at %{x:.4g} s" };
+      });
+      return { data, layout: { ...timeLayout(title + tail, { yaxis }), showlegend: true, legend: { x: 1, xanchor: "right", bgcolor: "#ffffffcc", font: { size: 11 }, ...legend } } };
     });
+    both("rank", `Identifiable directions of ${(e.total || e.window).length}`, { rangemode: "tozero", nticks: 6 }, { y: 0.02, yanchor: "bottom" });
+    both("kappa", "Condition number κ of these directions", { type: "log", dtick: 1 }, { y: 0.98, yanchor: "top" });
   }
 
   // ---------------------------------------------------------------- ellipsoids
