@@ -57,6 +57,9 @@ def run_scenario(
     plugin_timeout: Annotated[
         float, typer.Option(help="Seconds after which a plugin call counts as hung.")
     ] = 60.0,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="A warning, or no estimator at all, fails the run.")
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
 ) -> int:
     """Run a scenario, score its estimators, and print the scorecard."""
@@ -102,17 +105,18 @@ def run_scenario(
     for name, row in result.scorecard["estimators"].items():
         if row["failed"]:
             complain(f"estimator {name!r} failed: {row['failed']}")
-    for warning in result.scorecard["warnings"]:
-        complain(warning)
+    warnings = list(result.scorecard["warnings"])
     if not result.scorecard["estimators"]:
-        complain("there are no estimators: add [[estimator]] tables, or --estimator NAME")
+        warnings.append("there are no estimators: add [[estimator]] tables, or --estimator NAME")
+    for warning in warnings:
+        complain(warning)
     for rule in result.scorecard["accept"]:
         if not rule["passed"]:
             complain(f"accept rule failed: {describe_rule(rule)}")
     if result.scorecard["stopped"]:
         complain(result.scorecard["stopped"])
     watchers.write_film()
-    return 0 if result.passed else 1
+    return 0 if result.passed and not (strict and warnings) else 1
 
 
 def check_places(out: Path | None, record: Path | None) -> None:

@@ -90,9 +90,10 @@ def _at_score_times(run: RunFolder, name: str) -> dict[str, Any]:
     curves: dict[str, Any] = {}
     if t is None:
         return curves
-    band = _band(run, name, t)
-    if band is not None:
-        curves["band"] = band
+    found = band(run, name)
+    if found is not None:
+        times, low, high = found
+        curves["band"] = {"t": packed(times), "low": packed(low.T), "high": packed(high.T)}
     for key in ("validation", "nees"):
         y = run.of(name, f"score_{key}")
         if y is not None and y.ndim == 1 and np.any(np.isfinite(y)):
@@ -101,10 +102,12 @@ def _at_score_times(run: RunFolder, name: str) -> dict[str, Any]:
     return curves
 
 
-def _band(run: RunFolder, name: str, t: Array) -> dict[str, Any] | None:
-    """Estimate ± 2 σ at the score times, (p, m); a bin's widest where there are too many."""
-    theta, std = run.of(name, "theta"), run.of(name, "score_std")
-    if theta is None or std is None or std.ndim != 2 or std.shape[1:] != theta.shape[1:]:
+def band(run: RunFolder, name: str) -> tuple[Array, Array, Array] | None:
+    """Score times (m,) and the estimate ± 2 σ there (m, p); a bin's widest where they are many."""
+    t, theta, std = run.arrays.get("score/t"), run.of(name, "theta"), run.of(name, "score_std")
+    if t is None or t.ndim != 1 or theta is None or std is None or std.ndim != 2:
+        return None
+    if std.shape[1:] != theta.shape[1:]:
         return None
     m = min(len(std), t.size)
     at = np.searchsorted(run.t, t[:m] - 0.5 * run.dt)
@@ -115,7 +118,7 @@ def _band(run: RunFolder, name: str, t: Array) -> dict[str, Any] | None:
     size = -(-m // (2 * PANEL_BINS))
     starts = np.arange(0, m, size)
     low, high = np.fmin.reduceat(low, starts), np.fmax.reduceat(high, starts)
-    return {"t": packed(t[starts]), "low": packed(low.T), "high": packed(high.T)}
+    return t[starts], low, high
 
 
 def _histogram(wall_us: Array) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from testbed.report.columns import Column, best_value, columns_of, show
+from testbed.report.columns import COLUMNS, Column, best_value, columns_of, show
 from testbed.report.folder import RunFolder, tables
 from testbed.report.words import describe_changes, describe_rule, describe_run
 
@@ -195,7 +195,7 @@ _CHANGE_COLUMNS = (
 
 
 def change_table(runs: Sequence[RunFolder], series: Sequence[Mapping[str, Any]]) -> str:
-    """How each estimator came through each change; a dash where it never settled."""
+    """How each estimator came through each change; a dash where nothing is known of it."""
     rows = []
     for s in series:
         run = runs[s["run"]]
@@ -210,13 +210,13 @@ def change_table(runs: Sequence[RunFolder], series: Sequence[Mapping[str, Any]])
     )
     body = "".join(
         f'<tr><th scope="row">{swatch(s)}{escape(s["label"])}</th><td>{_seconds(change)}</td>'
-        + "".join(f"<td>{_measured(change.get(key), unit)}</td>" for key, _, unit in used)
+        + "".join(f"<td>{_measured(change, key, unit)}</td>" for key, _, unit in used)
         + "</tr>"
         for s, change in rows
     )
     return (
         '<section id="changes"><h2>After each change</h2><p class="hint">Overshoot and steady '
-        "error as shares of the jump. A dash: it never did, or does not say.</p>"
+        "error as shares of the jump. A dash: it does not say.</p>"
         '<div class="scroll" tabindex="0" role="region" aria-label="Changes">'
         f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div></section>"
     )
@@ -227,10 +227,13 @@ def _seconds(change: Mapping[str, Any]) -> str:
     return escape(show(float(at), "s")) if isinstance(at, int | float) else "n/a"
 
 
-def _measured(value: Any, unit: str) -> str:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    factor = 100.0 if unit == "%" else 1.0
-    return escape(show(float(value) * factor, unit)) if number else "–"
+def _measured(change: Mapping[str, Any], key: str, unit: str) -> str:
+    value = change.get(key)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return escape(show(float(value) * (100.0 if unit == "%" else 1.0), unit))
+    return (
+        "never" if any(c.key == key and c.missed({"changes": [change]}) for c in COLUMNS) else "–"
+    )
 
 
 def provenance(runs: Sequence[RunFolder]) -> str:

@@ -1,8 +1,9 @@
-"""What is kept of a run while it goes: sums, not samples, so that memory does not grow.
+"""What is kept of a run while it goes: sums, not samples.
 
 Metrics are read off a tally at the end. Cheap sums are updated at every sample; covariances,
 eigenvalues and the bound only at `score_hz`: at samples 0, n, 2n, … and at the last one. Samples
-wait for each other (at most 256), since together they cost a fraction of one by one.
+wait for each other (at most 256), since together they cost a fraction of one by one. Only what
+plots show (`scored`) is a list, one entry a look.
 """
 
 from __future__ import annotations

@@ -333,3 +333,16 @@ def test_the_table_says_never_and_nobody_who_failed_is_in_bold():
     cells = _cells(columns["prediction_rmse"], rows, "N·m")
     assert cells == ["0.1 N·m", "[bold]0.2 N·m[/bold]", "0.3 N·m"]
     assert _cells(columns["settle_2_s"], rows, "") == ["never", "0.5 s", "never"]
+
+
+def test_strict_lets_no_warning_pass(cli, folder):
+    (folder / "a.toml").write_text(SHORT)
+    assert cli("run", "a.toml", "--strict").code == 0
+    grid = SHORT + '\n[grid]\n"prior.error" = [0.1, 0.2]\n'
+    (folder / "grid.toml").write_text(grid)
+    (folder / "none.toml").write_text(SHORT.partition("[[estimator]]")[0])
+    for name, words in (("grid.toml", "grid is for sweeps"), ("none.toml", "no estimators")):
+        assert cli("run", name).code == 0
+        outcome = cli("run", name, "--strict")
+        assert outcome.code == 1
+        assert words in outcome.err

@@ -174,6 +174,7 @@ def test_a_comparison_tells_runs_apart(grasp, rich, tmp_path):
     first, second = data["series"][0], data["series"][4]
     assert first["colour"] == second["colour"]
     assert first["dash"] != second["dash"]
+    assert "dot" not in {s["dash"] for s in data["series"]}  # those are changes
     assert len(re.findall(r"<tr data-series", text)) == 8
 
 
