@@ -10,7 +10,7 @@ import typer
 
 from testbed.cli import study_options as options
 from testbed.cli.console import complain, progress, stdout_to_stderr
-from testbed.cli.run_command import check_places, describe
+from testbed.cli.run_command import check_places
 
 
 def break_estimator_command(
@@ -108,13 +108,14 @@ def _document(hunt: Any, out: Path) -> dict[str, Any]:
 
 def _show(hunt: Any, out: Path) -> None:
     from testbed.breaking.hunt import needs_trust
+    from testbed.report.words import describe_rule
 
     if not hunt.found:
         typer.echo(f"{hunt.estimator} held every rule of {hunt.scenario} in {hunt.runs} runs.")
         return
     row = {"rule": hunt.violated["rule"], "value": hunt.violated["value"]}
     typer.echo(f"Broken after {hunt.runs} runs, {hunt.distance:.2g} away from {hunt.scenario}:")
-    typer.echo(f"  {describe(row)}")
+    typer.echo(f"  {describe_rule(row)}")
     if hunt.violated["failed"]:
         typer.echo(f"  it failed: {hunt.violated['failed']}")
     if not hunt.factors:

@@ -35,10 +35,12 @@ def list_plugins(
         return 0
     table = Table(box=box.SIMPLE)
     claims = any("claims" in row for row in rows)
-    for column in ("name", "summary", *(["claims"] if claims else [])):
+    units = any("unit" in row for row in rows)
+    more = ["claims"] * claims + ["unit"] * units
+    for column in ("name", "summary", *more):
         table.add_column(column, overflow="fold", no_wrap=column == "name")
     for row in rows:
-        extra = [_said(row)] if claims else []
+        extra = [_said(row)] * claims + [escape(row.get("unit", ""))] * units
         table.add_row(row["name"], escape(row["summary"]), *extra)
     Console().print(table)
     return 0
@@ -60,6 +62,9 @@ def find_rows(kind: str, everything: bool) -> list[dict[str, Any]]:
         for row in rows:
             row["claims"] = row.get("claims", [])
             row["lacks"] = [claim for claim in WORTH_SAYING if claim not in row["claims"]]
+    if kind == "metrics":
+        for row in rows:
+            row["unit"] = str(getattr(KINDS[kind].find(row["name"]).make, "unit", ""))
     return sorted(rows, key=lambda row: str(row["name"]))
 
 

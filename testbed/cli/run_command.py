@@ -57,11 +57,15 @@ def run_scenario(
     plugin_timeout: Annotated[
         float, typer.Option(help="Seconds after which a plugin call counts as hung.")
     ] = 60.0,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="A warning, or no estimator at all, fails the run.")
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
 ) -> int:
     """Run a scenario, score its estimators, and print the scorecard."""
     from testbed.core.errors import BadInput
     from testbed.harness import Scenario, run
+    from testbed.report.words import describe_rule
 
     changed = list(sets or [])
     if model is not None:
@@ -70,7 +74,7 @@ def run_scenario(
     if only and not estimator:
         raise BadInput("--only keeps the estimators given by --estimator: name at least one")
     check_places(out, record)
-    watchers = Watchers(scene, video, rerun)
+    watchers = Watchers(scene, seed, video, rerun)
     try:
         with progress(scene.model.title) as show, stdout_to_stderr():
             result = run(
@@ -101,17 +105,18 @@ def run_scenario(
     for name, row in result.scorecard["estimators"].items():
         if row["failed"]:
             complain(f"estimator {name!r} failed: {row['failed']}")
-    for warning in result.scorecard["warnings"]:
-        complain(warning)
+    warnings = list(result.scorecard["warnings"])
     if not result.scorecard["estimators"]:
-        complain("there are no estimators: add [[estimator]] tables, or --estimator NAME")
+        warnings.append("there are no estimators: add [[estimator]] tables, or --estimator NAME")
+    for warning in warnings:
+        complain(warning)
     for rule in result.scorecard["accept"]:
         if not rule["passed"]:
-            complain(f"accept rule failed: {describe(rule)}")
+            complain(f"accept rule failed: {describe_rule(rule)}")
     if result.scorecard["stopped"]:
         complain(result.scorecard["stopped"])
     watchers.write_film()
-    return 0 if result.passed else 1
+    return 0 if result.passed and not (strict and warnings) else 1
 
 
 def check_places(out: Path | None, record: Path | None) -> None:
@@ -132,15 +137,3 @@ def check_places(out: Path | None, record: Path | None) -> None:
         if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
             why = "may not be written to" if there.is_dir() else "is not a folder"
             raise BadInput(f"{option}: cannot write to {str(path)!r}: {str(there)!r} {why}")
-
-
-def describe(row: dict) -> str:  # type: ignore[type-arg]
-    """An accept rule and its value, in words."""
-    rule, value = row["rule"], row["value"]
-    bounds = [
-        f"{word} {rule[key]:g}"
-        for key, word in (("max", "at most"), ("min", "at least"))
-        if key in rule
-    ]
-    got = "none" if value is None else f"{value:.4g}"
-    return f"{rule['metric']} of {rule['estimator']} must be {' and '.join(bounds)}, got {got}"

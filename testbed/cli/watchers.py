@@ -18,19 +18,22 @@ class Watchers:
 
     Args:
         scene: The scenario.
+        seed: What `[vary]` draws from; None for the scenario's own.
         video: File of `--video`.
         rerun: File of `--rerun`, "" for the viewer.
     """
 
-    def __init__(self, scene: Any, video: Path | None, rerun: str | None) -> None:
+    def __init__(self, scene: Any, seed: int | None, video: Path | None, rerun: str | None) -> None:
         self._film: Any = None
         self._live: Any = None
         if video is not None:
+            from testbed.harness.run import checked_seed
             from testbed.report.film import Film
             from testbed.report.words import describe_changes
 
             check_file_place("--video", video)
-            self._film = Film(video, describe_changes(scene.resolved()))
+            drawn = scene.for_seed(checked_seed(scene, seed))
+            self._film = Film(video, describe_changes(drawn.resolved()))
             self._film.check()
         if rerun is not None:
             from testbed.report.live import LiveView

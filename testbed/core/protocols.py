@@ -143,6 +143,8 @@ class Rig:
         options: Whatever else a regressor of this plant needs.
         group_noise: Signal group → channel → declared standard deviation, where a group's own
             differs from `noise` (derived signals).
+        beyond_noise: Channel → what its sensor does besides white noise of the declared size
+            (delay, bias_std, …), by the scenario's keys.
     """
 
     name: str
@@ -161,6 +163,7 @@ class Rig:
     noise: Mapping[str, Array] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
     group_noise: Mapping[str, Mapping[str, Array]] = field(default_factory=dict)
+    beyond_noise: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
     def layout(self) -> Layout:

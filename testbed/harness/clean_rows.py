@@ -2,7 +2,8 @@
 
 Samples are collected and turned into rows a block at a time: together they cost a fraction of one
 by one. The rows are whitened by the noise that a measured equation would have at these parameters,
-the regressor's included (`testbed.scores.bound`).
+the regressor's included (`testbed.scores.bound`). Samples that the sensors did not deliver (a slow
+one between its samples, a dropout) show how exact the truth is, but nobody learns from them.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 
 from testbed.core.errors import BadInput
 from testbed.core.protocols import Regressor, Rig
-from testbed.core.signals import Array
+from testbed.core.signals import Array, Signals
 from testbed.core.types import Truth, whitener
 from testbed.regressors.column_cov import channel_std, residual_cov
 
@@ -43,8 +44,9 @@ class CleanRows:
     def __init__(self, regressor: Regressor, rig: Rig, refresh: int | None = None) -> None:
         self.regressor = regressor
         self._batch = getattr(regressor, "batch", None)
-        uses = sorted(getattr(regressor, "_uses", ()))
-        self._std = channel_std(rig, "measured", [c for c in uses if c in rig.layout])
+        self.uses = frozenset(getattr(regressor, "_uses", ())) & frozenset(rig.layout)
+        self._columns = [rig.layout[c] for c in sorted(self.uses)]
+        self._std = channel_std(rig, "measured", self.uses)
         self._noisy = int(np.count_nonzero(self._std))
         self._refresh = refresh or 1 + self._noisy // _MANY
         self.reset(None)
@@ -59,20 +61,29 @@ class CleanRows:
         self.regressor.reset()
         self.course = course
         self._t: list[float] = []
+        self._told: list[bool] = []
         self._flat: list[Array] = []
         self._theta: list[Array] = []
         self._residual = self._largest = 0.0
         self._whitener: Array | None = None
         self._looks = self._carried = 0
 
-    def add(self, t: float, truth: Truth) -> None:
-        """One sample."""
+    def delivers(self, measured: Signals) -> bool:
+        """Whether the sensors gave everything that a row needs: all of it new, and finite."""
+        if measured.stale and not self.uses.isdisjoint(measured.stale):
+            return False
+        flat = measured.flat
+        return math.isfinite(flat.sum()) or all(np.isfinite(flat[c]).all() for c in self._columns)
+
+    def add(self, t: float, truth: Truth, delivered: bool = True) -> None:
+        """One sample; `delivered` says whether anybody got an equation of it."""
         if self._batch is None:
             equation = self.regressor.equation(t, truth.clean)
             if equation is not None:
                 self._count(equation.A[None], equation.b[None], truth.theta[None])
             return
         self._t.append(t)
+        self._told.append(delivered)
         self._flat.append(truth.clean.flat)
         self._theta.append(truth.theta)
         if len(self._flat) > _BLOCK:
@@ -82,7 +93,7 @@ class CleanRows:
         """What comes next does not follow on what came before: another log, or a gap."""
         self.flush()
         self.regressor.reset()
-        self._t, self._flat, self._theta, self._carried = [], [], [], 0
+        self._t, self._told, self._flat, self._theta, self._carried = [], [], [], [], 0
 
     def flush(self) -> None:
         """Turn what was collected into rows."""
@@ -95,10 +106,12 @@ class CleanRows:
         known = math.isfinite(self._residual)  # a truth that is not known gives no rows
         if self.course is not None and not self.noiseless and new and known:
             W = self._whitening(flat[-2:], self._theta[-1], len(b) < len(flat))
-            rows = (W @ A[-new:]).reshape(-1, A.shape[2])
-            self.course.add(rows, np.repeat(self._t[-new:], b.shape[1]))
+            told = np.array(self._told[-new:])
+            rows = (W @ A[-new:][told]).reshape(-1, A.shape[2])
+            self.course.add(rows, np.repeat(np.array(self._t[-new:])[told], b.shape[1]))
         # The last sample goes first into the next block: friction may be held from it.
-        self._t, self._flat, self._theta = self._t[-1:], self._flat[-1:], self._theta[-1:]
+        self._t, self._told = self._t[-1:], self._told[-1:]
+        self._flat, self._theta = self._flat[-1:], self._theta[-1:]
         self._carried = 1
 
     def _whitening(self, pair: Array, theta: Array, held: bool) -> Array:

@@ -63,6 +63,7 @@ class Contender:
         self.failed: str | None = None
         self.theta: Array = problem.prior.copy()
         self.estimate: Estimate | None = None
+        self._says_change = False
         self.tally, self.history = tally, history
         self.info: dict[str, Any] = {"updates": 0}
         self.solve_ms: float | None = None
@@ -126,7 +127,7 @@ class Contender:
             self.watch.add(cpu, wall, self._deadline_ns)
             if isinstance(scored, Equation):
                 self.tally.fit(scored, self.theta)
-            if self.estimate is not None and self.estimate.info.get("change"):
+            if self._says_change:
                 self.tally.alarm(sample.t)
         cov = None
         if self.tally.due:
@@ -241,6 +242,7 @@ class Contender:
             raise TypeError(f"info must be a mapping, got {type(estimate.info).__name__}")
         # A copy: a plugin that returns a view of its state must not rewrite the past.
         self.theta, self.estimate = theta.copy(), estimate
+        self._says_change = False
         if estimate.info:
             self._note(estimate.info)
 
@@ -251,7 +253,9 @@ class Contender:
             if value is None or value is False:
                 continue
             if key in ("change", "fallback", "skipped"):
-                self.info[key] = self.info.get(key, 0) + 1
+                if value:  # an array has no truth value: it raises here, where it is guarded
+                    self.info[key] = self.info.get(key, 0) + 1
+                    self._says_change |= key == "change"
             elif isinstance(value, int | float | np.number):
                 kind, pick = ("max", max) if key == "iterations" else ("min", min)
                 name = f"{key}_{kind}"

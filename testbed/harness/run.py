@@ -59,10 +59,7 @@ def run(
         command: The command line that asked for the run, for the result.
     """
     scene = as_scenario(scenario)
-    seed = scene.model.seed if seed is None else seed
-    if not isinstance(seed, int | np.integer) or isinstance(seed, bool) or seed < 0:
-        raise BadInput(f"seed must be a whole number ≥ 0, got {seed!r}")
-    seed = int(seed)
+    seed = checked_seed(scene, seed)
     scene = scene.for_seed(seed)
     model = scene.model
     if plugin_timeout is not None and not 0 < plugin_timeout < float("inf"):
@@ -202,6 +199,14 @@ def as_scenario(scenario: str | Path | Mapping[str, Any] | Scenario) -> Scenario
     return Scenario.load(scenario)
 
 
+def checked_seed(scene: Scenario, seed: Any) -> int:
+    """The seed of a run: this one, or the scenario's own where it is None."""
+    seed = scene.model.seed if seed is None else seed
+    if not isinstance(seed, int | np.integer) or isinstance(seed, bool) or seed < 0:
+        raise BadInput(f"seed must be a whole number ≥ 0, got {seed!r}")
+    return int(seed)
+
+
 def steps_in(duration: float, dt: float) -> int:
     """Samples after sample 0 that fit into the duration."""
     steps = duration / dt
@@ -290,6 +295,7 @@ def scorecard(scene: Scenario, session: Session, seed: int, stopped: str | None)
         "stopped": stopped,
         "versions": versions(),
         "layout": layout_of(session.rig),
+        "unit": session.unit,
         "truth": {"residual_max": session.residual_max, "theta_final": truths[-1].tolist()},
         "bound": bound_summary(session.course, truths[-1]),
         "excitation": excitation_summary(session.course),

@@ -171,6 +171,12 @@ class Session:
             validation=self.validation,
             prior_known=cov is None,
             why_no_bound=why,
+            leaves_out=[
+                f"sensors.{channel}.{key}"
+                for channel, keys in self.rig.beyond_noise.items()
+                if channel in self._clean.uses
+                for key in keys
+            ],
         )
 
     def step(self, action: Array | None = None) -> tuple[Sample, Truth | None]:
@@ -196,6 +202,12 @@ class Session:
         """Largest |Γθ − τ| of noiseless truth over the run's largest |τ|."""
         return self._clean.residual_max if getattr(self.source, "rigid_truth", True) else None
 
+    @property
+    def unit(self) -> str:
+        """Of what the plant's own equations are about; "" where no channel says it."""
+        about = sorted(self._clean.uses & {"tau", "wrench", "plate"})
+        return self.rig.layout.channels[about[0]].unit if about else ""
+
     def finish(self) -> None:
         """The run is over: batch estimators solve, tallies close."""
         self._clean.flush()
@@ -211,7 +223,13 @@ class Session:
             )
         theta = None if truth is None else truth.theta
         if truth is not None:
-            self._clean.add(sample.t, truth)
+            key = self.default_key  # where nobody asked for it, its signals tell
+            told = (
+                equations[key] is not None
+                if key in equations
+                else self._clean.delivers(sample.groups["measured"])
+            )
+            self._clean.add(sample.t, truth, told)
         if self.course.due:
             self._clean.flush()
             self.course.look(sample.t)

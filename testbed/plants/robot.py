@@ -135,11 +135,16 @@ class Robot(ABC):
             noise=self.groups.declared_std()["measured"],
             options=self.rig_options(),
             group_noise=self.groups.declared_std(),
+            beyond_noise=self.beyond_noise(),
         )
 
     def declared_noise(self) -> dict[str, Array]:
         """Channel → standard deviation, as an estimator is told."""
         return self.sensors.declared_std()
+
+    def beyond_noise(self) -> dict[str, tuple[str, ...]]:
+        """Channel → what its sensor does besides white noise of the declared size."""
+        return self.sensors.beyond_noise()
 
     def site_motion(self) -> Callable[[Array, Array, Array], Array] | None:
         """Function (q, v, a) → [a − g, ω, α] (9,) of the inertial sensor, where there is one."""

@@ -108,6 +108,14 @@ class StaubliArm(JointRobot):
     def _extra_now(self) -> Array:
         return self.wrist.offset if self.wrist.estimated else super()._extra_now()
 
+    def beyond_noise(self) -> dict[str, tuple[str, ...]]:
+        """Offsets that are zeroed away or are parameters themselves are accounted for."""
+        found = super().beyond_noise()
+        if self.wrist.zeroed or self.wrist.estimated:
+            left = tuple(k for k in found.pop("wrench", ()) if k not in ("bias", "bias_std"))
+            found |= {"wrench": left} if left else {}
+        return found
+
     def calibrate(self) -> None:
         """Zero the sensor before the motion, or note its true offsets."""
         if not (self.wrist.zeroed or self.wrist.estimated):

@@ -71,15 +71,16 @@ def estimator_curves(run: RunFolder, name: str) -> dict[str, Any] | None:
         curves["margin"] = thinned(t, margin.min(axis=1, keepdims=True), WIDE_BINS)[0]
         curves["inconsistent"] = float(np.mean(margin.min(axis=1) <= 0.0))
     innovation = run.of(name, "innovation")
-    if innovation is not None and np.any(np.isfinite(innovation)):
+    if innovation is not None and innovation.shape == (n,) and np.any(np.isfinite(innovation)):
         parts = envelope(t, innovation, WIDE_BINS)
         curves["innovation"] = dict(
             zip(("t", "low", "rms", "high"), map(packed, parts), strict=True)
         )
     curves |= _at_score_times(run, name)
     wall = run.of(name, "wall_us")
-    if wall is not None and np.any(wall > 0):
-        curves["times"] = _histogram(wall[wall > 0])
+    timed = np.zeros(0) if wall is None else wall[np.isfinite(wall) & (wall > 0)]
+    if timed.size:
+        curves["times"] = _histogram(timed)
     return curves
 
 
@@ -89,9 +90,10 @@ def _at_score_times(run: RunFolder, name: str) -> dict[str, Any]:
     curves: dict[str, Any] = {}
     if t is None:
         return curves
-    band = _band(run, name, t)
-    if band is not None:
-        curves["band"] = band
+    found = band(run, name)
+    if found is not None:
+        times, low, high = found
+        curves["band"] = {"t": packed(times), "low": packed(low.T), "high": packed(high.T)}
     for key in ("validation", "nees"):
         y = run.of(name, f"score_{key}")
         if y is not None and y.ndim == 1 and np.any(np.isfinite(y)):
@@ -100,10 +102,12 @@ def _at_score_times(run: RunFolder, name: str) -> dict[str, Any]:
     return curves
 
 
-def _band(run: RunFolder, name: str, t: Array) -> dict[str, Any] | None:
-    """Estimate ± 2 σ at the score times, (p, m); a bin's widest where there are too many."""
-    theta, std = run.of(name, "theta"), run.of(name, "score_std")
-    if theta is None or std is None or std.ndim != 2 or std.shape[1:] != theta.shape[1:]:
+def band(run: RunFolder, name: str) -> tuple[Array, Array, Array] | None:
+    """Score times (m,) and the estimate ± 2 σ there (m, p); a bin's widest where they are many."""
+    t, theta, std = run.arrays.get("score/t"), run.of(name, "theta"), run.of(name, "score_std")
+    if t is None or t.ndim != 1 or theta is None or std is None or std.ndim != 2:
+        return None
+    if std.shape[1:] != theta.shape[1:]:
         return None
     m = min(len(std), t.size)
     at = np.searchsorted(run.t, t[:m] - 0.5 * run.dt)
@@ -114,7 +118,7 @@ def _band(run: RunFolder, name: str, t: Array) -> dict[str, Any] | None:
     size = -(-m // (2 * PANEL_BINS))
     starts = np.arange(0, m, size)
     low, high = np.fmin.reduceat(low, starts), np.fmax.reduceat(high, starts)
-    return {"t": packed(t[starts]), "low": packed(low.T), "high": packed(high.T)}
+    return t[starts], low, high
 
 
 def _histogram(wall_us: Array) -> dict[str, Any]:
@@ -142,11 +146,22 @@ def run_curves(run: RunFolder) -> dict[str, Any]:
     t = run.arrays.get("excitation/t")
     for key in ("window", "total"):
         values = run.arrays.get(f"excitation/{key}")
-        if t is not None and values is not None and values.ndim == 2 and len(values) == t.size > 1:
-            curves.setdefault("excitation", {})[key] = thinned(t, values)
+        if t is not None and values is not None and values.ndim == 2 and len(values) == t.size > 0:
+            told = curves.setdefault("excitation", {})
+            told[key] = thinned(t, values)
             rank = np.sum(values > 1.0, axis=1).astype(float)
-            curves["excitation"][f"{key}_rank"] = thinned(t, rank[:, np.newaxis])[0]
+            told[f"{key}_rank"] = thinned(t, rank[:, np.newaxis])[0]
+            told[f"{key}_kappa"] = thinned(t, condition(values)[:, np.newaxis])[0]
     return curves
+
+
+def condition(values: Array) -> Array:
+    """κ (n,) of the identifiable part: √(λ_max/λ_min) of eigenvalues (n, p) above 1; NaN if none.
+
+    The same as `testbed.scores.excitation` says of the whole run.
+    """
+    seen = np.where(values > 1.0, values, np.nan)
+    return np.asarray(np.sqrt(np.fmax.reduce(seen, axis=1) / np.fmin.reduce(seen, axis=1)))
 
 
 def _bound(run: RunFolder) -> Mapping[str, Any]:

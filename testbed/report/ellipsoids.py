@@ -13,7 +13,7 @@ import numpy as np
 from testbed.core.signals import Array
 from testbed.inertia import equivalent_ellipsoid, is_consistent
 from testbed.report.curves import packed
-from testbed.report.folder import RunFolder
+from testbed.report.folder import RunFolder, tables
 from testbed.report.robot import Robot
 
 FRAMES = 120
@@ -38,8 +38,8 @@ def frame_times(run: RunFolder) -> Any:
     """Samples (m,) that the slider shows: evenly spread, and those around each change."""
     n = run.t.size
     index = set(np.linspace(0, n - 1, min(FRAMES, n)).round().astype(int).tolist())
-    for change in run.scenario.get("change") or []:
-        at = change.get("at") if isinstance(change, dict) else None
+    for change in tables(run.scenario.get("change")):
+        at = change.get("at")
         if isinstance(at, int | float):
             k = int(np.searchsorted(run.t, at))
             index |= {i for i in (k - 1, k + 1) if 0 <= i < n}

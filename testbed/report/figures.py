@@ -13,14 +13,14 @@ from testbed.core.errors import BadInput
 from testbed.core.signals import Array
 from testbed.core.types import PARAMETERS
 from testbed.inertia import consistency_margin
-from testbed.report.curves import WIDE_BINS, group_bounds, group_errors
+from testbed.report.curves import WIDE_BINS, band, group_bounds, group_errors
 from testbed.report.decimate import keep_extremes
 from testbed.report.folder import RunFolder, read_folders
 from testbed.report.palette import COLOURS
 from testbed.report.words import describe_changes
 
 COLUMN, PAGE = 3.46, 7.16  # inches: 88 mm and 182 mm, one and two columns of most journals
-_LINES = ("-", ":", "--", "-.")
+_LINES = ("-", "--", "-.", (0, (8, 2)))  # dotted are the changes
 _GROUPS = {
     "mass": "mass\nerror (kg)",
     "first_moment": "first moment\nerror (kg·m)",
@@ -155,7 +155,7 @@ def _errors(runs: Sequence[RunFolder]) -> Iterator[tuple[str, Any]]:
         yield "errors", figure
 
 
-def _draw_bound(axis: Any, run: RunFolder, group: str, ls: str) -> None:
+def _draw_bound(axis: Any, run: RunFolder, group: str, ls: Any) -> None:
     t, std = run.arrays.get("score/t"), run.arrays.get("bound/std")
     best = run.arrays.get("bound/validation")
     if t is None or std is None or std.shape != (t.size, run.truth.shape[1]):
@@ -168,10 +168,15 @@ def _draw_bound(axis: Any, run: RunFolder, group: str, ls: str) -> None:
 def _parameters(runs: Sequence[RunFolder], body: str) -> tuple[str, Any]:
     with _axes(5, 2, PAGE, 6.2) as (figure, axes):
         for i, (axis, name) in enumerate(zip(axes.T.ravel(), PARAMETERS, strict=True)):
-            for run, _, theta, style in _lines(runs):
+            for run, estimator, theta, style in _lines(runs):
                 if body in run.bodies:
                     column = 10 * run.bodies.index(body) + i
                     _draw(axis, run.t[: len(theta)], theta[:, column], **style)
+                    claimed = band(run, estimator)
+                    if claimed is not None:
+                        t, low, high = claimed
+                        edges = low[:, column], high[:, column]
+                        axis.fill_between(t, *edges, color=style["color"], alpha=0.15, lw=0)
             for r, run in enumerate(runs):
                 if body in run.bodies:
                     y = run.truth[:, 10 * run.bodies.index(body) + i]

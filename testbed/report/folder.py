@@ -80,6 +80,11 @@ class RunFolder:
         return self.arrays.get(f"{estimator}/{what}")
 
 
+def tables(value: Any) -> list[Mapping[str, Any]]:
+    """The tables in what should be a list of them; nothing where it is something else."""
+    return [row for row in value if isinstance(row, Mapping)] if isinstance(value, list) else []
+
+
 def read_folder(path: str | Path, label: str | None = None) -> RunFolder:
     """A run's folder, or BadInput that says what is missing."""
     path = Path(path)
@@ -149,8 +154,8 @@ def _check(run: RunFolder, path: Path) -> None:
     t, truth = run.arrays.get("t"), run.arrays.get("truth")
     if t is None and not run.estimators:
         raise BadInput(f"{str(path)!r}: the run had no estimators, so there is nothing to report")
-    if t is None or t.ndim != 1 or t.size < 2 or not np.all(np.isfinite(t)):
-        raise BadInput(f"{where}: 't' must be a list of at least two times")
+    if t is None or t.ndim != 1 or t.size < 2 or not np.all(np.isfinite(t)) or not run.dt > 0:
+        raise BadInput(f"{where}: 't' must be a list of at least two times that go up")
     n = t.size
     if truth is None or truth.shape != (n, size):
         got = "nothing" if truth is None else f"{truth.shape}"

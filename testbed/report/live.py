@@ -6,6 +6,8 @@ testbed run arm_grasp --rerun grasp.rrd     saves; open it later with `rerun gra
 
 from __future__ import annotations
 
+import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -50,8 +52,10 @@ class LiveView:
     def open(self) -> None:
         """Start the viewer, where the run is not saved instead."""
         if self.file is None:
+            # Beside Python first: an environment that is not activated is not in PATH.
+            viewer = shutil.which("rerun", path=str(Path(sys.executable).parent))
             try:
-                self.stream.spawn()
+                self.rr.spawn(recording=self.stream, executable_path=viewer)
             except Exception as error:  # whatever the viewer's program says
                 raise BadInput(f"--rerun: the viewer does not start: {error}") from None
 
@@ -73,8 +77,11 @@ class LiveView:
 
     def close(self) -> None:
         """Everything is on its way or in the file."""
-        self.stream.flush()
-        self.stream.disconnect()
+        try:
+            self.stream.flush()
+            self.stream.disconnect()
+        except Exception as error:  # a viewer that was closed meanwhile costs nobody the result
+            self.problem = self.problem or f"live view: {' '.join(str(error).split())}"
 
     # ----- inside --------------------------------------------------------------------------
 

@@ -21,7 +21,8 @@ from testbed.report.robot import Robot, robot_of
 from testbed.report.template import asset, embedded, fill, policy, version
 from testbed.report.words import describe_changes
 
-DASHES = (("solid", "none"), ("dot", "2 3"), ("dash", "7 3"), ("dashdot", "7 3 2 3"))
+# Of the runs of a comparison; dotted lines are changes.
+DASHES = (("solid", "none"), ("dash", "7 3"), ("dashdot", "7 3 2 3"), ("longdash", "12 3"))
 _MOST = 4  # runs in one page: more lines than that nobody tells apart
 Progress = Callable[[str], None]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -55,7 +56,11 @@ def _folders(run: RunFolder) -> list[Path]:
     found = [Path()]
     command = run.card.get("command")
     if isinstance(command, str):
-        named = [Path(word) for word in command.split() if word.endswith(".toml")]
+        try:
+            words = shlex.split(command)
+        except ValueError:  # edited by hand: a quote that nothing closes
+            words = command.split()
+        named = [Path(word) for word in words if word.endswith(".toml")]
         found = [word.parent for word in named] + found
     return [*found, run.path, *list(run.path.resolve().parents)[:2]]
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from testbed.report.columns import Column, best_value, columns_of, show
-from testbed.report.folder import RunFolder
-from testbed.report.words import describe_changes, describe_run
+from testbed.report.columns import COLUMNS, Column, best_value, columns_of, show
+from testbed.report.folder import RunFolder, tables
+from testbed.report.words import describe_changes, describe_rule, describe_run
 
 
 def headings(runs: Sequence[RunFolder], pictures: Sequence[str], why: Sequence[str]) -> str:
@@ -49,10 +49,9 @@ def _when(change: Mapping[str, Any]) -> str:
 def _verdict(run: RunFolder) -> str:
     """Accept rules, failures and warnings, one line each."""
     lines = []
-    for row in _tables(run.card.get("accept")):
-        rule, passed = row.get("rule"), bool(row.get("passed"))
-        if isinstance(rule, Mapping):
-            lines.append(_mark("pass" if passed else "fail", _rule(rule, row.get("value"))))
+    for row in tables(run.card.get("accept")):
+        if isinstance(row.get("rule"), Mapping):
+            lines.append(_mark("pass" if row.get("passed") else "fail", describe_rule(row)))
     for name, row in run.estimators.items():
         if row.get("failed"):
             lines.append(_mark("fail", f"{name} failed: {row['failed']}"))
@@ -92,17 +91,6 @@ def _mark(kind: str, text: str) -> str:
     return f'<li class="{kind}"><b>{kind}</b> {escape(text)}</li>'
 
 
-def _rule(rule: Mapping[str, Any], value: Any) -> str:
-    bounds = [f"{w} {rule[k]:g}" for k, w in (("max", "at most"), ("min", "at least")) if k in rule]
-    got = "none" if value is None else f"{value:.4g}"
-    limits = " and ".join(bounds)
-    return f"{rule.get('metric')} of {rule.get('estimator')} must be {limits}; it is {got}"
-
-
-def _tables(value: Any) -> Iterable[Mapping[str, Any]]:
-    return [row for row in value if isinstance(row, Mapping)] if isinstance(value, list) else []
-
-
 def score_table(runs: Sequence[RunFolder], series: Sequence[Mapping[str, Any]]) -> str:
     """One row an estimator (and run), one column a score; sortable by the page's script."""
     rows = [runs[s["run"]].estimators[s["name"]] for s in series]
@@ -112,13 +100,14 @@ def score_table(runs: Sequence[RunFolder], series: Sequence[Mapping[str, Any]]) 
         f"{escape(c.heading)}</button></th>"
         for c in columns
     )
-    best = [best_value(c, rows) for c in columns]
+    best = [best_value(c, rows) if _comparable(runs) else None for c in columns]
+    units = [str(runs[s["run"]].card.get("unit") or "") for s in series]
     body = "".join(
         f'<tr data-series="{i}"{" class=failed" if row.get("failed") else ""}>'
         f'<th scope="row">{swatch(s)}{escape(s["label"])}{_why(row)}</th>'
-        + "".join(_cell(c, row, b) for c, b in zip(columns, best, strict=True))
+        + "".join(_cell(c, row, unit, b) for c, b in zip(columns, best, strict=True))
         + "</tr>"
-        for i, (s, row) in enumerate(zip(series, rows, strict=True))
+        for i, (s, row, unit) in enumerate(zip(series, rows, units, strict=True))
     )
     more = any(not c.headline for c in columns)
     option = (
@@ -150,9 +139,18 @@ def _further(column: Column) -> str:
     return "" if column.headline else ' class="further"'
 
 
-def _cell(column: Column, row: Mapping[str, Any], best: float | None) -> str:
+def _comparable(runs: Sequence[RunFolder]) -> bool:
+    """Whether one value can be better than another: all runs are of one robot and one θ."""
+    return all(
+        run.scenario.get("plant") == runs[0].scenario.get("plant")
+        and run.card["layout"] == runs[0].card["layout"]
+        for run in runs
+    )
+
+
+def _cell(column: Column, row: Mapping[str, Any], unit: str, best: float | None) -> str:
     value = column.value(row)
-    text = escape(show(value, column.unit, "never" if column.never else "n/a"))
+    text = escape(column.text(row, unit))
     number = "" if value is None else f' data-value="{value!r}"'
     winner = best is not None and value == best and not row.get("failed")
     return f"<td{number}{_further(column)}>{f'<b>{text}</b>' if winner else text}</td>"
@@ -197,11 +195,11 @@ _CHANGE_COLUMNS = (
 
 
 def change_table(runs: Sequence[RunFolder], series: Sequence[Mapping[str, Any]]) -> str:
-    """How each estimator came through each change; a dash where it never settled."""
+    """How each estimator came through each change; a dash where nothing is known of it."""
     rows = []
     for s in series:
         run = runs[s["run"]]
-        for change in _tables(run.estimators[s["name"]].get("changes")):
+        for change in tables(run.estimators[s["name"]].get("changes")):
             if any(change.get(key) is not None for key, _, _ in _CHANGE_COLUMNS):
                 rows.append((s, change))
     if not rows:
@@ -212,13 +210,13 @@ def change_table(runs: Sequence[RunFolder], series: Sequence[Mapping[str, Any]])
     )
     body = "".join(
         f'<tr><th scope="row">{swatch(s)}{escape(s["label"])}</th><td>{_seconds(change)}</td>'
-        + "".join(f"<td>{_measured(change.get(key), unit)}</td>" for key, _, unit in used)
+        + "".join(f"<td>{_measured(change, key, unit)}</td>" for key, _, unit in used)
         + "</tr>"
         for s, change in rows
     )
     return (
         '<section id="changes"><h2>After each change</h2><p class="hint">Overshoot and steady '
-        "error as shares of the jump. A dash: it never did, or does not say.</p>"
+        "error as shares of the jump. A dash: it does not say.</p>"
         '<div class="scroll" tabindex="0" role="region" aria-label="Changes">'
         f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div></section>"
     )
@@ -229,10 +227,13 @@ def _seconds(change: Mapping[str, Any]) -> str:
     return escape(show(float(at), "s")) if isinstance(at, int | float) else "n/a"
 
 
-def _measured(value: Any, unit: str) -> str:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    factor = 100.0 if unit == "%" else 1.0
-    return escape(show(float(value) * factor, unit)) if number else "–"
+def _measured(change: Mapping[str, Any], key: str, unit: str) -> str:
+    value = change.get(key)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return escape(show(float(value) * (100.0 if unit == "%" else 1.0), unit))
+    return (
+        "never" if any(c.key == key and c.missed({"changes": [change]}) for c in COLUMNS) else "–"
+    )
 
 
 def provenance(runs: Sequence[RunFolder]) -> str:

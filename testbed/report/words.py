@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from testbed.report.folder import RunFolder
+from testbed.report.folder import RunFolder, tables
 
 
 def describe_run(run: RunFolder) -> str:
@@ -25,11 +25,23 @@ def describe_run(run: RunFolder) -> str:
     )
 
 
+def describe_rule(row: Mapping[str, Any]) -> str:
+    """An accept rule and its value."""
+    rule, value = row["rule"], row.get("value")
+    limits = " and ".join(
+        f"{word} {_short(rule[key], 6)}"
+        for key, word in (("max", "at most"), ("min", "at least"))
+        if key in rule
+    )
+    got = "none" if value is None else _short(value)
+    return f"{rule.get('metric')} of {rule.get('estimator')} must be {limits}, got {got}"
+
+
 def describe_changes(scenario: Mapping[str, Any]) -> list[dict[str, Any]]:
     """`{at, until, text}` of every change, in order of time."""
     rows = []
-    for change in scenario.get("change") or []:
-        if not isinstance(change, Mapping) or not _is_number(change.get("at")):
+    for change in tables(scenario.get("change")):
+        if not _is_number(change.get("at")):
             continue
         until = change.get("until")
         rows.append(
@@ -74,8 +86,8 @@ def _mass(mass: Any) -> str:
     return f" ({_short(mass)} kg)" if _is_number(mass) else ""
 
 
-def _short(value: Any) -> str:
-    return f"{value:.4g}" if _is_number(value) else str(value)
+def _short(value: Any, digits: int = 4) -> str:
+    return f"{value:.{digits}g}" if _is_number(value) else str(value)
 
 
 def _is_number(value: Any) -> bool:

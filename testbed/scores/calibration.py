@@ -15,6 +15,7 @@ from scipy.special import gammaincinv
 from testbed.core.signals import Array
 
 _TWO_SIDED = 1.959963984540054  # 95 % of a normal variable lies within this many σ
+_UNUSABLE = "not positive definite (or has a variance of zero)"
 
 
 class Calibration:
@@ -65,13 +66,16 @@ class Calibration:
         mean = self.nees_mean
         verdict = None
         if self.unusable and not self.count:
-            verdict = "not a covariance: not positive definite"
+            verdict = f"its covariance cannot be used: {_UNUSABLE}"
         elif mean is not None:
             verdict = "calibrated"
             if mean > high:
                 verdict = "over-confident: its errors are larger than it says"
             elif mean < low:
                 verdict = "under-confident: its errors are smaller than it says"
+            if self.unusable:
+                looks = self.unusable + self.count
+                verdict += f"; at {self.unusable} of {looks} looks its covariance was {_UNUSABLE}"
         return {
             "nees_mean": mean,
             "expected": size,

@@ -49,6 +49,7 @@ class Course:
         validation: Rows A_val (n, p) of a noise-free motion, or None.
         prior_known: Whether the prior is exact.
         why_no_bound: Why there is no bound, or None.
+        leaves_out: Keys of what the sensors do that the bound does not hold.
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class Course:
         validation: Array | None = None,
         prior_known: bool = False,
         why_no_bound: str | None = None,
+        leaves_out: Sequence[str] = (),
     ) -> None:
         self.bodies, self.prior, self.every = bodies, prior, every
         self.shifts, self.end = tuple(shifts), end
@@ -80,7 +82,7 @@ class Course:
             why_no_bound = why_no_bound or _EXTREME
         if why_no_bound is None and not self._bound.uncertain:
             why_no_bound = "nothing is uncertain: the prior is declared exact and nothing changes"
-        self.why_no_bound = why_no_bound
+        self.why_no_bound, self.leaves_out = why_no_bound, tuple(leaves_out)
         self.reference = ReferenceKernel(prior.size)
         self.samples = self.seen = 0
         self.best: Best | None = None

@@ -12,6 +12,8 @@ before each change and before the end (`settled`), which the sentence is about.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from testbed.core.signals import Array
@@ -72,21 +74,29 @@ class Efficiency:
         return self.group("all", bodies) if self.validation is None else self.validation
 
 
-def summary(run: Efficiency, settled: Efficiency, bodies: int) -> dict[str, float | str | None]:
+def summary(
+    run: Efficiency, settled: Efficiency, bodies: int, leaves_out: Sequence[str] = ()
+) -> dict[str, float | str | None]:
     """The figures of each group over the run, the settled headline, and a sentence."""
     row: dict[str, float | str | None] = {g: run.group(g, bodies) for g in (*GROUPS, "all")}
     row["validation"] = run.validation
     row["settled"] = settled.headline(bodies)
-    row["sentence"] = sentence(settled.headline(bodies))
+    row["sentence"] = sentence(settled.headline(bodies), leaves_out)
     return row
 
 
-def sentence(ratio: float | None) -> str | None:
-    """Whether the estimator or the trajectory is the limit, once settled."""
+def sentence(ratio: float | None, leaves_out: Sequence[str] = ()) -> str | None:
+    """Whether the estimator or the trajectory is the limit, once settled.
+
+    Args:
+        ratio: Mean-square error over the bound.
+        leaves_out: Keys of what the sensors do that the bound does not hold: no estimator is
+            blamed for these.
+    """
     if ratio is None:
         return None
     root = float(np.sqrt(ratio))
-    times = f"rms error {root:.2g} × the best possible" if root < 100 else f"{root:.0f} × the best"
+    times = f"rms error {f'{root:.2g}' if root < 100 else f'{root:.0f}'} × the best possible"
     if ratio < _BELOW:
         return (
             f"{times}: luck of this seed, or it knows more than the declared noise and prior say "
@@ -94,4 +104,7 @@ def sentence(ratio: float | None) -> str | None:
         )
     if ratio <= _LIMIT:
         return f"{times}: the trajectory and the sensors are the limit"
+    if leaves_out:
+        left = ", ".join(leaves_out)
+        return f"{times}: the estimator is the limit, or what the bound leaves out ({left})"
     return f"{times}: the estimator is the limit"

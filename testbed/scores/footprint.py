@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Mapping
+from contextlib import suppress
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -27,24 +27,35 @@ def footprint(thing: Any) -> int:
         if id(item) in seen or isinstance(item, type | ModuleType | FunctionType):
             continue
         seen.add(id(item))
-        if isinstance(item, np.ndarray):
-            base = item.base
-            if isinstance(base, np.ndarray):
-                todo.append(base)
-            else:
-                total += item.nbytes
+        try:
+            total += _open(item, todo)
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # a plugin's own __sizeof__ or descriptor may do anything
             continue
-        total += sys.getsizeof(item, 0)
-        if isinstance(item, Mapping):
-            todo.extend(item.keys())
-            todo.extend(item.values())
-        elif isinstance(item, list | tuple | set | frozenset | deque):
-            todo.extend(item)
-        else:
-            todo.extend(getattr(item, "__dict__", {}).values())
-            for name in _slots(type(item)):
-                todo.append(getattr(item, name, None))
     return total
+
+
+def _open(item: Any, todo: deque[Any]) -> int:
+    """Bytes of one object; what it holds goes to `todo`.
+
+    Attributes are read past the object's own `__getattr__`, and of containers only Python's own
+    are looked into: somebody else's mapping may be a file or a database.
+    """
+    if isinstance(item, np.ndarray):
+        if isinstance(item.base, np.ndarray):
+            todo.append(item.base)
+            return 0
+        return item.nbytes
+    if isinstance(item, dict):
+        todo.extend(item.keys())
+        todo.extend(item.values())
+    elif isinstance(item, list | tuple | set | frozenset | deque):
+        todo.extend(item)
+    for name in ("__dict__", *_slots(type(item))):
+        with suppress(AttributeError):
+            todo.append(object.__getattribute__(item, name))
+    return sys.getsizeof(item, 0)
 
 
 def _slots(cls: type) -> list[str]:

@@ -1,7 +1,8 @@
 """Metrics: one number a run and estimator, each with its definition.
 
 Over several bodies the headline is the median, and `…_worst` is given beside it. Truth is θ at
-the end of the run; without a truth (a real log) the metrics that need it are None.
+the end of the run; without a truth (a real log) the metrics that need it are None, and so are those
+of the end where an estimator failed before.
 """
 
 from __future__ import annotations
@@ -16,15 +17,27 @@ from testbed.inertia import affine_distance, logdet_divergence, mass_com_inertia
 from testbed.scores.tally import Tally
 
 Value = float | None
+Metric = Callable[[Tally], Value]
 Bodies = Callable[[Array, Array], Array]
+IN_ROWS = "N, N·m"  # of what equations are about: forces and torques
+
+
+def with_unit(unit: str) -> Callable[[Metric], Metric]:
+    """Say in which unit a metric is; "1" is a ratio, a share or a count."""
+
+    def note(value: Metric) -> Metric:
+        value.unit = unit  # type: ignore[attr-defined]
+        return value
+
+    return note
 
 
 def _pair(tally: Tally) -> tuple[Array, Array] | None:
     """Last estimate and truth as bodies (n, 10), or None."""
-    if tally.theta is None or tally.truth is None or not tally.bodies:
+    if tally.final is None or not tally.bodies:
         return None
-    n = 10 * tally.bodies
-    return tally.theta[:n].reshape(-1, 10), tally.truth[:n].reshape(-1, 10)
+    theta, truth = (x[: 10 * tally.bodies].reshape(-1, 10) for x in tally.final)
+    return theta, truth
 
 
 def _over_bodies(name: str, definition: str, errors: Bodies, unit: str = "1") -> None:
@@ -40,8 +53,7 @@ def _over_bodies(name: str, definition: str, errors: Bodies, unit: str = "1") ->
 
         value.__name__, value.__qualname__ = full, full
         value.__doc__ = f"{definition} [{unit}]; {word} over the bodies."
-        value.unit = unit  # type: ignore[attr-defined]
-        metric(full)(value)
+        metric(full)(with_unit(unit)(value))
 
     register(name, lambda e: float(np.median(e)), "median")
     register(f"{name}_worst", lambda e: float(np.max(e)), "largest")
@@ -74,28 +86,31 @@ _over_bodies(
 )
 _over_bodies(
     "affine_distance_final",
-    "affine-invariant distance of the pseudo-inertias at the end (Lee & Park 2018, eq. 5)",
+    "√(½ Σᵢ log² λᵢ(J⁻¹Ĵ)) of the pseudo-inertias at the end (Lee & Park 2018, eq. 5)",
     affine_distance,
 )
 
 
 @metric("extra_rel_error_final")
+@with_unit("1")
 def extra_rel_error_final(tally: Tally) -> Value:
     """‖ê − e‖ / ‖e‖ of the extra parameters (friction, offsets) at the end."""
-    if tally.theta is None or tally.truth is None:
+    if tally.final is None:
         return None
-    est, true = tally.theta[10 * tally.bodies :], tally.truth[10 * tally.bodies :]
+    est, true = (x[10 * tally.bodies :] for x in tally.final)
     size = float(np.linalg.norm(true))
     return float(np.linalg.norm(est - true)) / size if size > 0 else None
 
 
 @metric("prediction_rmse")
+@with_unit(IN_ROWS)
 def prediction_rmse(tally: Tally) -> Value:
     """Root mean square of b − A θ̂⁻, one step ahead, before the update; in b's units."""
     return float(np.sqrt(tally.squared / tally.rows)) if tally.rows else None
 
 
 @metric("prediction_rmse_posterior")
+@with_unit(IN_ROWS)
 def prediction_rmse_posterior(tally: Tally) -> Value:
     """Root mean square of b − A θ̂ after the update with these rows (Cho 2024, τ̂(t; t))."""
     rows = tally.rows_posterior
@@ -103,12 +118,14 @@ def prediction_rmse_posterior(tally: Tally) -> Value:
 
 
 @metric("consistent_fraction")
+@with_unit("1")
 def consistent_fraction(tally: Tally) -> Value:
     """Share of samples at which every body of θ̂ is physically consistent (J ≻ 0)."""
     return tally.consistent / tally.samples if tally.samples and tally.bodies else None
 
 
 @metric("mass_matrix_pd_fraction")
+@with_unit("1")
 def mass_matrix_pd_fraction(tally: Tally) -> Value:
     """Share of samples at which M(q; θ̂) is positive definite (Cho 2024: I_M says it is 1)."""
     if tally.positive is None or not tally.mass_matrices:
@@ -117,6 +134,7 @@ def mass_matrix_pd_fraction(tally: Tally) -> Value:
 
 
 @metric("margin_min")
+@with_unit("kg, kg·m, kg·m²")
 def margin_min(tally: Tally) -> Value:
     """Smallest eigenvalue of any body's pseudo-inertia J over the run (at score_hz)."""
     return tally.margin_min if np.isfinite(tally.margin_min) else None

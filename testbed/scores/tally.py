@@ -1,8 +1,9 @@
-"""What is kept of a run while it goes: sums, not samples, so that memory does not grow.
+"""What is kept of a run while it goes: sums, not samples.
 
 Metrics are read off a tally at the end. Cheap sums are updated at every sample; covariances,
 eigenvalues and the bound only at `score_hz`: at samples 0, n, 2n, … and at the last one. Samples
-wait for each other (at most 256), since together they cost a fraction of one by one.
+wait for each other (at most 256), since together they cost a fraction of one by one. Only what
+plots show (`scored`) is a list, one entry a look.
 """
 
 from __future__ import annotations
@@ -80,6 +81,13 @@ class Tally:
     def due(self) -> bool:
         """Whether the next sample is one of those at `score_hz`."""
         return self.samples % self.every == 0
+
+    @property
+    def final(self) -> tuple[Array, Array] | None:
+        """Estimate and truth (p,) at the end; None without a truth, or where it failed before."""
+        if self.theta is None or self.truth is None or not self.alive:
+            return None
+        return self.theta, self.truth
 
     def innovate(self, innovation: Array) -> float:
         """Take in a prediction error (k,), made before the update; returns its square."""
@@ -204,7 +212,8 @@ class Tally:
 
     def efficiencies(self) -> dict[str, float | str | None]:
         """How far from the best possible, for results."""
-        return summary(self.efficiency, self.settled_efficiency, self.bodies)
+        leaves_out = () if self.course is None else self.course.leaves_out
+        return summary(self.efficiency, self.settled_efficiency, self.bodies, leaves_out)
 
     def close(self, cov: Array | None = None, solved: bool = False) -> None:
         """The run is over: the last estimate counts for every score.

@@ -28,11 +28,11 @@ def bound_summary(course: Course, truth: Array | None) -> dict[str, Any]:
     """The best possible errors at the end of the run, relative to the truth, and a sentence."""
     why = course.why_no_bound
     if why is None and not course.seen:
-        why = "there is no truth to work out clean rows from"
+        why = "there are no clean rows: no truth, or sensors that never deliver"
     if why is None and (truth is None or not np.all(np.isfinite(truth))):
         why = "there is no truth"
     if why is not None:
-        return {"available": False, "why": why, "final": None, "sentence": None}
+        return {"available": False, "why": why, "final": None, "sentence": None, "leaves_out": []}
     assert truth is not None
     cov = course.covariance()
     figures = _figures(cov, truth, course.bodies)
@@ -48,7 +48,14 @@ def bound_summary(course: Course, truth: Array | None) -> dict[str, Any]:
         if value is not None:
             parts.append(f"{name} {value * factor:.2g} {unit}")
     sentence = f"best possible at the end (1 σ): {', '.join(parts)}" if parts else None
-    return {"available": True, "why": None, "final": figures, "sentence": sentence}
+    left = list(course.leaves_out)
+    return {
+        "available": True,
+        "why": None,
+        "final": figures,
+        "sentence": sentence,
+        "leaves_out": left,
+    }
 
 
 def _figures(cov: Array, truth: Array, bodies: int) -> dict[str, float | None]:

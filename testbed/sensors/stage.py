@@ -19,13 +19,14 @@ from testbed.core.jit import COMPILED
 from testbed.core.seeding import Streams
 from testbed.core.signals import Array, Channel, Layout
 from testbed.sensors.checks import LARGEST, lsb, one_number, per_component, positive
-from testbed.sensors.clock import MISSING, OLD, Clock
+from testbed.sensors.clock import HELD, MISSING, OLD, Clock
 from testbed.sensors.disturbance import Disturbance
 from testbed.sensors.measure_kernel import measure, measure_numpy
 from testbed.sensors.sensor import Sensor
 
 _BLOCK = 256  # samples drawn at once: large enough to hide the call, small enough to be quick
 _NONE: frozenset[str] = frozenset()
+_WHITE = ("none", "white", "uniform")
 
 
 class SensorStage:
@@ -63,6 +64,7 @@ class SensorStage:
             self.limit[layout[name]] = channel.limit
         self.clocks: dict[str, Clock] = {}
         self.disturbances: dict[str, Disturbance] = {}
+        self._noises: dict[str, str] = {}
         self.derived = [name for name, sensor in sensors.items() if sensor.derived is not None]
         for name, sensor in sensors.items():
             if name not in layout:
@@ -82,6 +84,7 @@ class SensorStage:
         name, key, where = channel.name, f"sensors.{channel.name}", self.layout[channel.name]
         self.clocks[name] = clock = Clock(name, sensor, self.dt)
         self.disturbances[name] = Disturbance(channel, sensor, clock.period, self.noise_scale)
+        self._noises[name] = sensor.noise
         if sensor.limit is not None:
             self.limit[where] = positive(sensor.limit, channel.size, f"{key}.limit")
         turn = 2 * np.pi if channel.unit == "rad" else None
@@ -98,6 +101,33 @@ class SensorStage:
             name: np.hypot(d.std(), self.step[self.layout[name]] / np.sqrt(12.0))
             for name, d in self.disturbances.items()
         }
+
+    def beyond_noise(self) -> dict[str, tuple[str, ...]]:
+        """Channel → keys of what its sensor does besides white noise of the declared size.
+
+        No covariance of single samples holds these, so a bound from declared noise leaves them out.
+        """
+        # What is derived from other samples has noise that is not white.
+        found: dict[str, tuple[str, ...]] = {name: ("derive",) for name in self.derived}
+        for name, d in self.disturbances.items():
+            clock = self.clocks[name]
+            effects = {
+                "noise": self._noises[name] not in _WHITE,
+                "bias": np.any(d.bias),
+                "bias_std": np.any(d.scale * d.bias_std),
+                "scale_error": np.any(d.scale * d.scale_error),
+                "misalignment": d.scale * d.misalignment,
+                "crosstalk": np.any(d.crosstalk) or d.scale * d.crosstalk_std,
+                "spikes": d.chance,
+                "delay": clock.delay,
+                "jitter": clock.jitter,
+                "stuck": clock.stuck is not None,
+                "dropout": clock.lost and clock.mode == HELD,
+            }
+            keys = tuple(key for key, there in effects.items() if there)
+            if keys:
+                found[name] = keys
+        return found
 
     def shift(self, channel: str, offset: Any) -> None:
         """Add a constant to a channel from now on: its zero jumps. `reset` takes it back.

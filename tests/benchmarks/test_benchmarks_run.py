@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks import env_step, replay, session_step, sweep_throughput, timing
+from benchmarks import env_step, replay, report, scoring, session_step, sweep_throughput, timing
+from testbed import run
 from testbed.logs import read_log
 
 
@@ -60,3 +61,24 @@ def test_sweep_throughput_compares_the_same_runs():
     assert found["throughput_ratio"] > 0
     assert found["cpu_ms_of_a_run_alone"] > 0
     assert sweep_throughput.memory(12, 2)["runs"] == 12
+
+
+def test_scoring_is_timed_on_a_session_that_is_scored_in_full():
+    body = {"body": "payload", "attach": {"mass": 1.0, "sphere": 0.05}}
+    made = scoring.session("staubli_arm", ("wrench", "accel", "gyro", "angacc"), **body)
+    (contender,) = made.contenders.values()
+    assert made.course.best is not None  # there is a bound,
+    assert contender.tally.V.size  # a validation motion,
+    assert contender.tally.calibration.count == 11  # and a covariance at every look
+    found = scoring.costs(made)
+    assert set(found) == {"one estimator", "shared by all"}
+    assert all(0 < us < 1e4 for _, us, _ in found.values())
+
+
+def test_a_report_is_timed_and_weighed(tmp_path, monkeypatch):
+    monkeypatch.setattr("testbed.report.page._start_picture", lambda robot, stack: None)
+    run(report.SCENARIO | {"duration": 0.5, "change": []}, out=tmp_path)
+    wall, cpu, megabytes = report.measure(tmp_path)
+    assert 0 < cpu
+    assert 0 < wall
+    assert megabytes == pytest.approx((tmp_path / "report.html").stat().st_size / 1e6)

@@ -41,7 +41,7 @@ def test_every_kind_lists_itself(kind, cli):
     assert rows
     for row in rows:
         assert set(row) >= {"name", "summary", "source"}
-        own = {"lacks"} if kind == "estimators" else set()
+        own = {"estimators": {"lacks"}, "metrics": {"unit"}}.get(kind, set())
         assert set(row) <= {"name", "summary", "source", "claims", "tags"} | own
         assert row["summary"].strip()
     names = [row["name"] for row in rows]
@@ -126,3 +126,12 @@ def test_every_shipped_scenario_can_be_built_and_says_what_it_teaches(name):
     scenario.make_plant()
     assert scenario.model.accept, "a scenario is also a test"
     assert (scenarios_dir() / f"{name}.toml").read_text().startswith("#")
+
+
+def test_every_metric_has_an_equation_and_a_unit(cli):
+    rows = {row["name"]: row for row in json.loads(cli("list", "metrics", "--json").out)}
+    assert all(row["unit"] for row in rows.values())
+    units = {name: rows[name]["unit"] for name in ("com_error_final", "settle_2_s", "nees_mean")}
+    assert units == {"com_error_final": "m", "settle_2_s": "s", "nees_mean": "1"}
+    assert "log² λᵢ" in rows["affine_distance_final"]["summary"]
+    assert "tr A_val C A_valᵀ" in rows["efficiency_settled"]["summary"]

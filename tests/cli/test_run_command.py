@@ -316,3 +316,33 @@ def test_as_a_command_of_its_own(scene, folder):
     check_result(strict(done.stdout))
     done = call("run", "shrt.toml")
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+
+
+def test_the_table_says_never_and_nobody_who_failed_is_in_bold():
+    from testbed.cli.scorecard import _cells
+    from testbed.report.columns import COLUMNS
+
+    columns = {c.key: c for c in COLUMNS}
+    rows = [
+        {"failed": "gave up", "metrics": {"prediction_rmse": 0.1, "settle_2_s": None}},
+        {"failed": None, "metrics": {"prediction_rmse": 0.2, "settle_2_s": 0.5}},
+        {"failed": None, "metrics": {"prediction_rmse": 0.3, "settle_2_s": None}},
+    ]
+    for row in rows:
+        row["changes"] = [{"overshoot": 0.0}]
+    cells = _cells(columns["prediction_rmse"], rows, "N·m")
+    assert cells == ["0.1 N·m", "[bold]0.2 N·m[/bold]", "0.3 N·m"]
+    assert _cells(columns["settle_2_s"], rows, "") == ["never", "0.5 s", "never"]
+
+
+def test_strict_lets_no_warning_pass(cli, folder):
+    (folder / "a.toml").write_text(SHORT)
+    assert cli("run", "a.toml", "--strict").code == 0
+    grid = SHORT + '\n[grid]\n"prior.error" = [0.1, 0.2]\n'
+    (folder / "grid.toml").write_text(grid)
+    (folder / "none.toml").write_text(SHORT.partition("[[estimator]]")[0])
+    for name, words in (("grid.toml", "grid is for sweeps"), ("none.toml", "no estimators")):
+        assert cli("run", name).code == 0
+        outcome = cli("run", name, "--strict")
+        assert outcome.code == 1
+        assert words in outcome.err

@@ -75,6 +75,10 @@ BAD = {
     "a matrix": (answer(Estimate(np.zeros((1, 10)))), r"shape \(10,\), got \(1, 10\)"),
     "no theta": (answer(Estimate(None)), r"shape \(10,\), got \(\)"),
     "text": (answer(Estimate("heavy")), r"ValueError: could not convert string"),
+    "a flag of arrays": (
+        answer(Estimate(np.ones(10), None, {"change": np.array([1, 0])})),
+        r"ValueError: The truth value of an array",
+    ),
     "NaN": (answer(Estimate(np.full(10, np.nan))), r"theta is not finite"),
     "infinity": (answer(Estimate(np.full(10, -np.inf))), r"theta is not finite"),
     "writes into A": (lambda s, eq, raw: change(eq.A), r"read-only"),
@@ -102,7 +106,10 @@ def test_a_failing_plugin_is_named_and_the_others_go_on_unchanged(case, undistur
     assert "\n" not in row["failed"]
     assert re.search(reason, row["failed"])
     assert len(result.history("bad").theta) == 4  # what it said before is kept
-    assert row["metrics"]["mass_rel_error_final"] is not None
+    assert row["metrics"]["prediction_rmse"] is not None
+    ends = [v for k, v in row["metrics"].items() if k.endswith(("_final", "_final_worst"))]
+    assert len(ends) > 5
+    assert set(ends) == {None}  # it has no estimate of the end
     assert row["info"]["updates"] == 4
     assert not result.passed
     np.testing.assert_array_equal(result.history("rls").theta, undisturbed)

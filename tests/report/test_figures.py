@@ -39,6 +39,19 @@ def test_words_stay_words_and_names_are_escaped(figures):
     assert not re.search(r"<img", text)
 
 
+def test_what_the_estimators_claim_is_shaded(figures, rich):
+    from testbed.report.curves import band
+    from testbed.report.folder import read_folder
+
+    run = read_folder(rich)
+    claimed = [name for name in run.estimators if band(run, name) is not None]
+    shaded = re.findall(
+        r'<g id="FillBetweenPolyCollection_\d+"', figures["parameters_payload.svg"].read_text()
+    )
+    assert len(claimed) == 3  # one gives no covariance
+    assert len(shaded) == 10 * len(claimed)
+
+
 @pytest.mark.slow
 def test_the_same_run_gives_the_same_files(rich, figures, tmp_path):
     for file in write_figures([rich], tmp_path):

@@ -73,6 +73,8 @@ def test_pickles_are_not_opened(grasp, copy_of):
     [
         ({"t": None}, "'t' must be a list"),
         ({"t": np.zeros((3, 3))}, "'t' must be a list"),
+        ({"t": np.zeros(501)}, "two times that go up"),
+        ({"t": np.arange(501.0)[::-1]}, "two times that go up"),
         ({"truth": None}, r"'truth' must have shape \(501, 10\), got nothing"),
         ({"truth": np.zeros((501, 9))}, r"got \(501, 9\)"),
         ({"rls/theta": None}, r"'rls/theta' must be .*, got nothing"),
@@ -107,6 +109,9 @@ def test_too_many_runs(grasp):
     {"versions": "x", "accept": [3], "warnings": "w", "bound": 3, "excitation": [], "command": 5},
     {"stopped": "the simulation diverged", "scenario": {}},
     {"scenario": {"title": 3, "plant": "x", "change": [1, {"at": "soon"}, {"at": 1}]}},
+    {"scenario": {"change": -1}, "excitation": {"kappa": float("inf"), "rank": 3}},
+    {"accept": [{"rule": {"metric": "m", "max": "much"}, "value": "text"}, {"value": 3}]},
+    {"estimators": {"rls": {"metrics": -1, "timing": [], "changes": 3, "failed": None}}},
 ])  # fmt: skip
 def test_a_card_with_holes_still_gives_a_page(grasp, copy_of, tmp_path, odd):
     folder = copy_of(grasp)
@@ -123,6 +128,8 @@ def test_arrays_of_odd_shapes_are_left_out(rich, copy_of, tmp_path):
             "score/t": np.arange(3.0), "bound/std": np.zeros((4, 4)), "excitation/t": np.zeros(2),
             "rls/score_std": np.zeros(7), "rls/score_nees": np.zeros((2, 2)),
             "rls/wall_us": np.zeros(501), "rls/innovation": np.full(501, np.nan),
+            "rls-never-forgets/innovation": np.ones((501, 10)),
+            "rls-never-forgets/wall_us": np.array([np.inf, np.nan, 3.0]),
         },
     )  # fmt: skip
     assert write_report([folder], tmp_path / "out.html").is_file()

@@ -12,8 +12,10 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from testbed.report import write_report
-from testbed.report.curves import group_bounds, group_errors
+from testbed.report import read_folder, write_report
+from testbed.report.columns import COLUMNS, best_value, columns_of
+from testbed.report.curves import condition, group_bounds, group_errors, run_curves
+from tests.report.run_folders import GRASP, make_run
 
 
 @pytest.fixture(scope="module")
@@ -172,6 +174,7 @@ def test_a_comparison_tells_runs_apart(grasp, rich, tmp_path):
     first, second = data["series"][0], data["series"][4]
     assert first["colour"] == second["colour"]
     assert first["dash"] != second["dash"]
+    assert "dot" not in {s["dash"] for s in data["series"]}  # those are changes
     assert len(re.findall(r"<tr data-series", text)) == 8
 
 
@@ -186,3 +189,54 @@ def test_no_graphics_is_said_and_not_fatal(rich, tmp_path, monkeypatch):
 def test_the_same_run_gives_the_same_page(rich, tmp_path):
     pages = [write_report([rich], tmp_path / f"{i}.html").read_bytes() for i in range(2)]
     assert pages[0] == pages[1]
+
+
+def estimator(value=None, jump=None, failed=None):
+    """A result as far as settling goes."""
+    changes = [{"at": 1.0, "settle_2_s": value, "overshoot": jump}]
+    return {"failed": failed, "metrics": {"settle_2_s": value}, "changes": changes}
+
+
+def test_never_is_said_where_it_never_happened_and_only_there():
+    settle = next(c for c in COLUMNS if c.key == "settle_2_s")
+    never, no_change = estimator(jump=0.1), {**estimator(), "changes": []}
+    assert settle in columns_of([never])  # also where nobody ever settled
+    assert settle not in columns_of([no_change, estimator()])
+    assert [settle.text(row, "") for row in (never, no_change, estimator())] == [
+        "never", "n/a", "n/a",
+    ]  # fmt: skip
+
+
+def test_a_failed_estimator_never_is_the_best():
+    settle = next(c for c in COLUMNS if c.key == "settle_2_s")
+    rows = [estimator(0.1, 0.1, "gave up"), estimator(0.5, 0.1), estimator(0.7, 0.1)]
+    assert best_value(settle, rows) == 0.5
+
+
+@pytest.mark.usefixtures("no_picture")
+def test_values_of_different_robots_are_not_held_against_each_other(rich, copy_of, tmp_path):
+    other = copy_of(rich)
+    card = json.loads((other / "result.json").read_text())
+    card["scenario"]["plant"]["truth_error"] = 0.9
+    (other / "result.json").write_text(json.dumps(card))
+    pages = [
+        write_report(runs, tmp_path / "c.html").read_text("utf-8")
+        for runs in ([rich, rich], [rich, other])
+    ]
+    assert ["<b>" in re.search(r"<tbody>(.*?)</tbody>", p).group(1) for p in pages] == [True, False]
+
+
+def test_kappa_over_time_ends_where_the_result_says(data, rich):
+    card = json.loads((rich / "result.json").read_text())
+    curve = numbers(data["runs"][0]["curves"]["excitation"]["total_kappa"]["y"])
+    np.testing.assert_allclose(curve[-1], card["excitation"]["kappa"], rtol=1e-6)
+    values = np.array([[9.0, 4.0, 0.5], [0.9, 0.1, 0.0]])
+    np.testing.assert_allclose(condition(values), [1.5, np.nan])
+
+
+@pytest.mark.usefixtures("no_picture")
+def test_one_look_at_the_information_is_shown(tmp_path):
+    scene = {**GRASP, "duration": 0.9, "estimator": GRASP["estimator"][:1], "accept": []}
+    folder = make_run(tmp_path / "brief", scene | {"change": []})
+    curves = run_curves(read_folder(folder))
+    assert curves["excitation"]["total"][0]["t"]["shape"] == [1]

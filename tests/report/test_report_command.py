@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -132,7 +134,62 @@ def test_rerun_saves_from_the_command_line(cli, tmp_path):
 def test_rerun_alone_opens_the_viewer(cli, monkeypatch):
     rerun = pytest.importorskip("rerun")
     opened = []
-    monkeypatch.setattr(rerun.RecordingStream, "spawn", lambda stream: opened.append(stream))
+    monkeypatch.setattr("rerun.spawn", lambda recording, **_: opened.append(recording))
     code, *_ = cli("run", "--rerun", "short.toml")
     assert code == 0
     assert len(opened) == 1
+
+    def gone(stream):
+        raise RuntimeError("connection\nsevered")
+
+    monkeypatch.setattr(rerun.RecordingStream, "flush", gone)  # somebody has closed the viewer
+    code, out, err = cli("run", "--rerun", "short.toml")
+    assert code == 0
+    assert "mass error" in out
+    assert "live view: connection severed" in err
+
+
+def test_the_viewer_beside_python_is_found_without_a_path(monkeypatch, tmp_path):
+    from testbed.report.live import LiveView
+
+    pytest.importorskip("rerun")
+    asked = {}
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr("rerun.spawn", lambda **options: asked.update(options))
+    viewer = tmp_path / "rerun"
+    viewer.touch(mode=0o755)
+    monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
+    view = LiveView(None)
+    view.open()
+    assert asked == {"recording": view.stream, "executable_path": str(viewer)}
+
+
+def test_a_film_tells_what_was_drawn_for_its_seed(tmp_path, monkeypatch):
+    from testbed.cli.watchers import Watchers
+    from testbed.harness import Scenario
+
+    pytest.importorskip("imageio_ffmpeg")
+    monkeypatch.setattr("testbed.report.film.Film.check", lambda film: None)
+    load = {"at": 0.1, "body": "body", "attach": {"mass": 1.0, "sphere": 0.1}}
+    scene = Scenario.from_dict(
+        {
+            "title": "t", "duration": 0.2, "seed": 3, "plant": {"use": "free_flyer"},
+            "change": [load], "vary": {"change.0.attach.mass": {"uniform": [5.0, 9.0]}},
+        }
+    )  # fmt: skip
+    for seed, same in ((None, 3), (4, 4)):
+        film = Watchers(scene, seed, tmp_path / "a.mp4", None).watch[0]
+        mass = scene.for_seed(same).model.change[0].model_dump()["attach"]["mass"]
+        assert mass > 5.0
+        assert f"({mass:.4g} kg)" in film.changes[0]["text"]
+
+
+def test_a_model_beside_a_scenario_in_a_folder_with_a_space_is_found(tmp_path):
+    from testbed.report.folder import RunFolder
+    from testbed.report.robot import _folders
+
+    for folder in ("my dir", "it's here"):
+        command = shlex.join(["testbed", "run", f"{folder}/a.toml"])
+        assert _folders(RunFolder(tmp_path, {"command": command}, {}, "x"))[0] == Path(folder)
+    broken = RunFolder(tmp_path, {"command": "testbed run 'a/b.toml"}, {}, "x")
+    assert Path() in _folders(broken)

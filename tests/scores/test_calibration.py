@@ -56,3 +56,12 @@ def test_what_is_no_covariance_is_counted_and_never_absorbed():
     assert "not positive definite" in sums.summary(3)["verdict"]
     assert np.isnan(sums.add(np.full(3, np.nan), np.eye(3)))  # no truth: nobody's fault
     assert sums.unusable == 4
+
+
+def test_a_covariance_that_is_only_sometimes_one_is_said_so():
+    sums = Calibration()
+    for k in range(31):
+        sums.add(np.full(3, 1e-3), np.eye(3) if k % 2 else -np.eye(3))
+    verdict = sums.summary(3)["verdict"]
+    assert verdict.startswith("under-confident")
+    assert "at 16 of 31 looks its covariance was not positive definite" in verdict

@@ -152,3 +152,47 @@ def test_where_there_is_no_bound_the_reason_is_given():
     exact = {**SCENE, "prior": {"error": 0.0}, "vary": {}}
     card = testbed.run(exact, seed=0, estimators=["rls"]).scorecard
     assert "nothing is uncertain" in card["bound"]["why"]
+
+
+@pytest.mark.parametrize(
+    ("sensor", "few"),
+    [({"rate": 10.0}, 21), ({"dropout": {"probability": 0.8}}, 40)],
+)
+def test_rows_that_no_sensor_delivers_tell_nobody_anything(sensor, few):
+    """A slow or failing sensor: the Fisher sum over the rows that came, and RLS reaches it."""
+    slow = {"noise": "white", "std": 0.05, **sensor}
+    scene = {**SCENE, "vary": {}, "sensors": {"wrench": slow}}
+    result = testbed.run(scene, seed=1, estimators=["rls"])
+    plant = Scenario.from_dict(scene).make_plant()
+    samples = [plant.reset(1)] + [plant.step() for _ in range(100)]
+    information = np.linalg.inv(make_problem(plant.rig, "x", Streams(1), 0.05, 0.0).prior_cov)
+    came = 0
+    for sample, truth in samples:
+        if "wrench" not in sample["measured"].stale:
+            A = wrench_regressor(*(truth.clean[c] for c in ("accel", "angacc", "gyro")))
+            information += A.T @ A / 0.05**2
+            came += 1
+    assert 3 < came <= few
+    assert result.scorecard["estimators"]["rls"]["info"]["updates"] == came
+    best = np.sqrt(np.diag(np.linalg.inv(information)))
+    np.testing.assert_allclose(result.scored["bound/std"][-1], best, rtol=1e-6)
+    np.testing.assert_allclose(result.scored["rls/score_std"][-1], best, rtol=1e-6)
+    # Nobody asked for the plant's own rows: the signals themselves tell which ones came.
+    raw = testbed.run(scene, seed=1, estimators=[testbed.wrap(stay, inputs={"raw": "sample"})])
+    np.testing.assert_array_equal(raw.scored["bound/std"], result.scored["bound/std"])
+
+
+def stay(raw):
+    return np.zeros(10)
+
+
+def test_no_estimator_is_blamed_for_what_the_bound_leaves_out():
+    biased = {"noise": "white", "std": 0.05, "bias_std": 0.5, "delay": 0.02}
+    scene = {**SCENE, "vary": {}, "sensors": {"wrench": biased, "position": {"bias": 0.1}}}
+    card = testbed.run(scene, seed=1, estimators=["rls"]).scorecard
+    # The positions do not stand in the equations.
+    assert card["bound"]["leaves_out"] == ["sensors.wrench.bias_std", "sensors.wrench.delay"]
+    words = card["estimators"]["rls"]["efficiency"]["sentence"]
+    assert "or what the bound leaves out (sensors.wrench.bias_std, sensors.wrench.delay)" in words
+    plain = testbed.run({**SCENE, "vary": {}}, seed=1, estimators=["rls"]).scorecard
+    assert plain["bound"]["leaves_out"] == []

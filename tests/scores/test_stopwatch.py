@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pytest
 
@@ -75,6 +77,36 @@ def test_footprint_counts_what_is_reachable_once():
     slotted = Slotted()
     slotted.array = np.zeros(100)
     assert footprint(slotted) >= 800
+
+
+class Locked(Mapping):
+    """Somebody's store: reading it runs somebody's code."""
+
+    __slots__ = ("array",)
+
+    def __getattr__(self, name):
+        raise RuntimeError(f"{name} is not for you")
+
+    def __getitem__(self, key):
+        raise RuntimeError("locked")
+
+    def __iter__(self):
+        raise RuntimeError("locked")
+
+    def __len__(self):
+        return 1
+
+    def __sizeof__(self):
+        raise SystemExit(3)
+
+
+def test_footprint_runs_nobodys_code_and_survives_where_it_must():
+    state = State()
+    size = footprint(state)
+    state.store = Locked()
+    assert size <= footprint(state) < size + 500
+    state.store.array = np.zeros(1000)
+    assert footprint(state) >= size + 8000
 
 
 def test_growth_is_that_of_the_second_half():

@@ -126,3 +126,24 @@ def test_noises_of_two_channels_have_nothing_in_common():
     noise = run({"q": white(1.0), "gyro": white(1.0)}, np.zeros((10_000, LAYOUT.size)))[:, :5]
     assert np.max(np.abs(np.corrcoef(noise.T) - np.eye(5))) < 4e-2  # four standard errors
     assert len(np.unique(noise)) == noise.size
+
+
+@pytest.mark.parametrize(
+    ("table", "keys"),
+    [
+        ({"std": 0.1}, ()),
+        ({"std": 0.1, "rate": 10.0, "resolution": 0.1}, ()),
+        ({"dropout": {"probability": 0.1}}, ()),
+        ({"dropout": {"probability": 0.1, "mode": "held"}}, ("dropout",)),
+        ({"noise": "bias_walk", "std": 0.1, "walk": 0.1}, ("noise",)),
+        ({"bias": [0.0, 0.1, 0.0]}, ("bias",)),
+        ({"bias_std": 0.1, "scale_error": 0.1}, ("bias_std", "scale_error")),
+        ({"crosstalk": 0.1}, ("crosstalk",)),
+        ({"spikes": {"rate": 1.0, "size": 2.0}}, ("spikes",)),
+        ({"delay": 0.01, "jitter": 0.001, "stuck": {"at": 1.0}}, ("delay", "jitter", "stuck")),
+        ({"derive": "savgol", "from": "accel"}, ("derive",)),
+    ],
+)
+def test_what_no_covariance_holds_is_named(table, keys):
+    stage = SensorStage(LAYOUT, {"gyro": Sensor.from_table(table)}, DT)
+    assert stage.beyond_noise() == ({"gyro": keys} if keys else {})

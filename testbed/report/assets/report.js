@@ -32,7 +32,7 @@
   }
 
   // ---------------------------------------------------------------- plots, drawn when seen
-  const CONFIG = { displaylogo: false, responsive: true, showTips: false,
+  const CONFIG = { displaylogo: false, displayModeBar: narrow() ? false : "hover", responsive: true, showTips: false,
     modeBarButtonsToRemove: ["select2d", "lasso2d", "zoomIn2d", "zoomOut2d", "autoScale2d", "resetCameraLastSave3d", "tableRotation", "sendDataToCloud"] };
   const plots = new Map();
   const observer = new IntersectionObserver((seen) => {
@@ -97,7 +97,7 @@
   }
   const line = (s, curve, more = {}) => ({ type: "scatter", mode: "lines", name: plain(s.label), x: numbers(curve.t), y: numbers(curve.y),
     line: { color: s.colour, width: 1.6, dash: s.dash }, hovertemplate: "%{y:.4g} at %{x:.4g} s", ...more });
-  const DASHES = ["solid", "dot", "dash", "dashdot"];
+  const DASHES = ["solid", "dash", "dashdot", "longdash"];
   const several = D.runs.length > 1;
   function black(run, name, curve, more = {}) {
     const label = several ? `${name} · ${D.runs[run].label}` : name;
@@ -291,6 +291,7 @@
   } else $("timing-plots").append(make("p", "No update was timed.", { class: "missing" }));
 
   // ---------------------------------------------------------------- excitation
+  const modeOf = (curve) => (curve.t.shape[0] > 2 ? "lines" : "lines+markers"); // of one look no line
   const excited = D.runs.map((run, r) => [run, r]).filter(([run]) => run.curves.excitation);
   $("no-excitation").hidden = excited.length > 0;
   for (const [run, r] of excited) {
@@ -300,7 +301,7 @@
       addPlot($("excitation-plots"), "excitation", title, () => {
         const data = e[key].map((curve, i) => {
           const share = e[key].length > 1 ? i / (e[key].length - 1) : 0;
-          return { type: "scatter", mode: "lines", name: `eigenvalue ${i + 1}`, x: numbers(curve.t), y: numbers(curve.y).map((v) => (v > 0 ? v : NaN)),
+          return { type: "scatter", mode: modeOf(curve), name: `eigenvalue ${i + 1}`, x: numbers(curve.t), y: numbers(curve.y).map((v) => (v > 0 ? v : NaN)),
             line: { width: 1.2, color: `hsl(${215 - 190 * share}, 70%, 42%)` }, hovertemplate: "%{y:.3g} at %{x:.4g} s" };
         });
         const most = (c) => numbers(c.y).reduce((a, b) => (b > a ? b : a), 0);
@@ -309,14 +310,16 @@
         return { data, layout: timeLayout(`${title}: eigenvalues${tail}`, { shapes: [one], yaxis: { type: "log", dtick: 2, range: [Math.log10(bottom) - 0.5, Math.log10(top) + 0.3] } }) };
       });
     }
-    addPlot($("excitation-plots"), "excitation", "Number of identifiable directions", () => {
-      const step = (curve, name, colour) => ({ type: "scatter", mode: "lines", name, x: numbers(curve.t), y: numbers(curve.y), line: { shape: "hv", width: 2, color: colour }, hovertemplate: "%{y} at %{x:.4g} s" });
-      const data = [];
-      if (e.total_rank) data.push(step(e.total_rank, "all data so far", "#0072b2"));
-      if (e.window_rank) data.push(step(e.window_rank, "last second", "#d55e00"));
-      const layout = timeLayout(`Identifiable directions of ${(e.total || e.window).length}${tail}`, { yaxis: { rangemode: "tozero", nticks: 6 } });
-      return { data, layout: { ...layout, showlegend: true, legend: { x: 1, y: 0.02, xanchor: "right", yanchor: "bottom", bgcolor: "#ffffffcc", font: { size: 11 } } } };
+    const both = (what, title, axis) => addPlot($("excitation-plots"), "excitation", title, () => {
+      const data = [["total", "all data so far", "#0072b2"], ["window", "last second", "#d55e00"]].filter(([key]) => e[`${key}_${what}`]).map(([key, name, colour]) => {
+        const curve = e[`${key}_${what}`];
+        return { type: "scatter", mode: modeOf(curve), name, x: numbers(curve.t), y: numbers(curve.y), line: { shape: "hv", width: 2, color: colour }, hovertemplate: "%{y:.3g} at %{x:.4g} s" };
+      });
+      const most = data.reduce((top, { y }) => y.reduce((a, b) => (b > a ? b : a), top), 1);
+      return { data, layout: { ...timeLayout(title + tail, { yaxis: axis(most) }), showlegend: true, legend: { x: 1, y: 0.02, xanchor: "right", yanchor: "bottom", bgcolor: "#ffffffcc", font: { size: 11 } } } };
     });
+    both("rank", `Identifiable directions of ${(e.total || e.window).length}`, () => ({ rangemode: "tozero", nticks: 6 }));
+    both("kappa", "Condition number κ of these directions", (most) => ({ type: "log", dtick: 1, range: [-0.8, Math.max(1, Math.log10(most)) + 0.2] })); // room for the legend below 1
   }
 
   // ---------------------------------------------------------------- ellipsoids
@@ -393,6 +396,9 @@
       for (const u of sphere.points) { const p = at(u); mesh.x.push(p[0]); mesh.y.push(p[1]); mesh.z.push(p[2]); }
       for (const key of ["i", "j", "k"]) for (const v of sphere[key]) mesh[key].push(base + v);
     }
+    const key = `${$("scene-run").value}/${view}`;
+    if (state.key !== key) { state.key = key; state.limits = limits(scene, view); }
+    const outside = (trace) => ["x", "y", "z"].some((axis, d) => trace[axis].some((v) => v !== null && (v < state.limits[d][0] || v > state.limits[d][1])));
     const data = [mesh], missing = [];
     if (view < 0 && scene.placed) {
       const j = numbers(scene.joints), size = scene.joints.shape[1] * 3, bones = { type: "scatter3d", mode: "lines", x: [], y: [], z: [], line: { color: "#5b6670", width: 3 }, hoverinfo: "skip", name: "robot" };
@@ -411,13 +417,12 @@
       }
       if (!hidden.has(s.id) && gone.length) missing.push(f >= estimate.until ? `${s.label} had failed by then.` :
         `${s.label}: ${gone.length === pick.length && pick.length > 3 ? "every body" : gone.slice(0, 4).join(", ") + (gone.length > 4 ? ` and ${gone.length - 4} more` : "")} cannot exist as estimated, so nothing is drawn.`);
+      if (!hidden.has(s.id) && outside(trace)) missing.push(`${s.label} is larger than the picture: it is cut off.`);
       data.push(trace);
     }
     const seconds = numbers(scene.t)[f];
     $("now").textContent = `${seconds.toFixed(2)} s`;
     $("impossible").textContent = missing.join(" ");
-    const key = `${$("scene-run").value}/${view}`;
-    if (state.key !== key) { state.key = key; state.limits = limits(scene, view); }
     const axis = (d, title) => ({ range: state.limits[d], title: { text: title, font: { size: 11 } }, backgroundcolor: "#fff", gridcolor: "#e6eaee", zerolinecolor: "#d5dade", showbackground: false, showspikes: false, nticks: 5, tickfont: { size: 10, color: "#5b6670" } });
     const layout = { margin: { l: 0, r: 0, t: 0, b: 0 }, showlegend: false, uirevision: key, paper_bgcolor: "#fff", font: { family: "system-ui, sans-serif" },
       scene: { aspectmode: "cube", uirevision: key, dragmode: "turntable", camera: { eye: EYE }, xaxis: axis(0, "x (m)"), yaxis: axis(1, "y (m)"), zaxis: axis(2, "z (m)") } };
