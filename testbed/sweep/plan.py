@@ -20,11 +20,16 @@ from testbed.harness.entrants import label, refuse_files
 from testbed.harness.messages import located
 from testbed.harness.paths import read_assignment, set_at
 from testbed.harness.run import as_scenario
-from testbed.sweep.fingerprint import code_digest, digest, estimator_digest, file_specs, named_files
+from testbed.sweep.fingerprint import (
+    code_digest,
+    digest,
+    estimator_digest,
+    file_specs,
+    named_files,
+    stream_data,
+)
 from testbed.sweep.grid import cells as cells_of
 from testbed.sweep.job import Job, Limits
-
-_NOT_IN_STREAM = ("title", "seed", "estimator", "accept", "grid")
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +40,7 @@ class Cell:
         scenario: Its name in tables.
         chosen: The grid's values, as JSON.
         data: The scenario as plain data, estimators under unique names.
+        files: What the scenario names → digests.
         stream: Digest of all that its streams depend on but the seed.
         digests: Estimator → digest.
         folders: Estimator → folders of its plugin files, "" without any.
@@ -44,6 +50,7 @@ class Cell:
     chosen: str
     data: Mapping[str, Any]
     path: Path | None
+    files: Mapping[str, Any]
     stream: str
     digests: Mapping[str, str]
     folders: Mapping[str, str]
@@ -97,6 +104,7 @@ class Plan:
             entries[0].seed,
             names,
             {name: cell.digests[name] for name in names},
+            cell.files,
             code_digest(),
             self.limits,
             self.trust,
@@ -175,14 +183,14 @@ def _cells(
         # Only now: a grid over estimators changes their tables.
         digests = {t["name"]: estimator_digest(t) for t in resolved["estimator"]}
         _check(checked, trust)
-        shown = {k: v for k, v in resolved.items() if k not in _NOT_IN_STREAM}
+        shown = stream_data(resolved)
         files = named_files(shown, folder)
         # An estimator that moves the robot for others is a part of what they see.
         drivers = {name: digests[name] for name in shared_drivers(resolved)}
         stream = digest([shown, files, code_digest(), *([drivers] if drivers else [])])
         folders = {t["name"]: _folders(t) for t in resolved["estimator"]}
         text = json.dumps(chosen, sort_keys=True)
-        yield Cell(name, text, resolved, scene.path, stream, digests, folders)
+        yield Cell(name, text, resolved, scene.path, files, stream, digests, folders)
 
 
 def _check(scene: Scenario, trust: bool) -> None:
