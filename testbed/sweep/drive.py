@@ -61,9 +61,12 @@ class Progress:
 
     @property
     def left(self) -> float | None:
-        """Seconds that the rest will take; None while nothing is known."""
+        """Seconds that the rest will take; None while nothing is known but how long it started."""
         rest = self.total - self.skipped - self.done
-        return rest / self.rate if self.done else None
+        if not rest:
+            return 0.0
+        known = self._first is not None and self.done > self._first[1]
+        return rest / self.rate if known else None
 
     def leaders(self, most: int = 3) -> list[tuple[str, float]]:
         """The estimators with the best medians of the metric so far."""
@@ -156,7 +159,7 @@ class _Drive:
                     running[self.pool.submit(self.plan.job(batch))] = batch
                     room -= 1
                 for future in wait(running, _TICK, FIRST_COMPLETED).done:
-                    self._take(running.pop(future), _outcome(future))
+                    self._take(running.pop(future), _outcome(future, self.pool.lost))
                 if self.show is not None and time.monotonic() - shown > _TICK:
                     shown = time.monotonic()
                     self.show(self.progress)
@@ -246,9 +249,11 @@ def _by_folder(group: Sequence[Entry]) -> Iterator[Batch]:
             yield batch
 
 
-def _outcome(future: Future[Outcome]) -> Outcome:
+def _outcome(future: Future[Outcome], lost: tuple[type[BaseException], ...]) -> Outcome:
     try:
         return future.result()
+    except lost as error:
+        return Outcome(kind="killed", reason=" ".join(str(error).split()))
     except CancelledError:
         raise TestbedError(
             "the connection to the workers was lost: what is done is kept; run the command again"

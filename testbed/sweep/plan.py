@@ -20,6 +20,7 @@ from testbed.harness.entrants import label, refuse_files
 from testbed.harness.messages import located
 from testbed.harness.paths import read_assignment, set_at
 from testbed.harness.run import as_scenario
+from testbed.sweep.declared import check_declared
 from testbed.sweep.fingerprint import (
     code_digest,
     digest,
@@ -201,7 +202,11 @@ def _check(scene: Scenario, trust: bool) -> None:
                 registry.estimator.make(table.use, **table.params())
                 _check_importable(table.use)
         else:
-            _check_file(table.use)
+            with located(f"{scene.where}: estimator {table.name!r}"):
+                if is_file_spec(table.use):
+                    check_declared(table.use, table.params())
+                else:
+                    registry.estimator.find(table.use)
     scene.check_metrics({})
     plan_turns(scene, {str(table.name): table for table in scene.model.estimator})
     if not any(file_specs(scene.model.model_dump(exclude={"estimator", "title"}))):
@@ -219,19 +224,6 @@ def _check_importable(use: str) -> None:
         raise BadInput(
             f"{use!r} is registered in this process only: name it as path/to/file.py:Class"
         )
-
-
-def _check_file(use: str) -> None:
-    if is_file_spec(use):
-        file = use.rpartition(":")[0]
-        try:
-            there = Path(file).is_file()
-        except (OSError, ValueError):
-            there = False
-        if not there:
-            raise BadInput(f"the estimator file {file!r} does not exist")
-    else:
-        registry.estimator.find(use)
 
 
 def _table(spec: str | Mapping[str, Any]) -> dict[str, Any]:

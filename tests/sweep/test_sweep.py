@@ -271,6 +271,15 @@ def test_a_damaged_row_is_one_clear_message(scenario, text):
         list(store.rows())
 
 
+def test_a_damaged_schema_is_one_clear_message(scenario):
+    serial(scenario)
+    file = scenario.parent / "out" / "sweep.sqlite"
+    data = file.read_bytes()
+    file.write_bytes(data.replace(b"entriesentries", b"\xffntries\xffntries"))
+    with pytest.raises(BadInput, match="sweep.sqlite"):
+        serial(scenario)
+
+
 def count(store):
     try:
         with sqlite3.connect(store) as db:
@@ -303,10 +312,7 @@ def test_an_interrupt_keeps_what_is_done_and_leaves_nobody_behind(tmp_path):
     assert result["skipped"] >= done // 2 - 4
 
 
-@pytest.mark.parametrize(
-    "data",
-    [b"", b"not a database at all" * 500, b"SQLite format 3\0" + bytes(range(256)) * 40],
-)
+@pytest.mark.parametrize("data", [b"", b"not a database at all" * 500])
 def test_a_file_that_is_no_store_is_refused(scenario, data):
     folder = scenario.parent / "out"
     folder.mkdir()

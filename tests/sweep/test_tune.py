@@ -71,7 +71,7 @@ def test_it_finds_the_known_optimum_and_records_how(plugin, tmp_path):
         listed = {(r["estimator"], r["seed"]) for r in store.rows()}
     assert record == found.document()
     # Only what was judged on test seeds is part of the study.
-    assert listed == {(n, s) for n in ("as given", "Known tuned") for s in (5, 6)}
+    assert listed == {(n, s) for n in ("Known as given", "Known tuned") for s in (5, 6)}
 
 
 def test_the_same_command_finds_the_same_and_runs_nothing_again(plugin, tmp_path):
