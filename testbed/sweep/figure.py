@@ -105,12 +105,13 @@ def _dots(axes: Any, rows: Rows, metric: str, upright: bool) -> None:
     """Every run as a dot, a line at the median; in lines from the top where names need room."""
     factor = wording(metric).factor
     groups = _groups(rows)
+    names = list(dict.fromkeys(r["estimator"] for r in rows))
     rng = np.random.default_rng(0)  # where dots lie across, nothing else
     every: list[float] = []
     for i, runs in enumerate(groups.values()):
         values = [r.get("metrics", {}).get(metric) for r in runs if not r["failed"]]
         known = factor * np.array([v for v in values if v is not None], float)
-        colour = _COLOURS[i % len(_COLOURS)]
+        colour = _COLOURS[names.index(runs[0]["estimator"]) % len(_COLOURS)]
         across = i + rng.uniform(-0.18, 0.18, known.size)
         dots = (across, known) if upright else (known, across)
         axes.plot(*dots, "o", color=colour, ms=2, alpha=0.5, mew=0)
@@ -120,13 +121,13 @@ def _dots(axes: Any, rows: Rows, metric: str, upright: bool) -> None:
             line = axes.hlines if upright else axes.vlines
             line(middle, i - 0.3, i + 0.3, color=colour, lw=1.4)
         every += known.tolist()
-    names = [_text(name) for name in groups]
+    labels = [_text(name) for name in groups]
     if upright:
-        axes.set_xticks(range(len(names)), names)
-        axes.set_xlim(-0.6, len(names) - 0.4)
+        axes.set_xticks(range(len(labels)), labels)
+        axes.set_xlim(-0.6, len(labels) - 0.4)
     else:
-        axes.set_yticks(range(len(names)), names)
-        axes.set_ylim(len(names) - 0.4, -0.6)
+        axes.set_yticks(range(len(labels)), labels)
+        axes.set_ylim(len(labels) - 0.4, -0.6)
     _scale(axes, every, "y" if upright else "x")
 
 

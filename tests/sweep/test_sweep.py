@@ -276,7 +276,7 @@ def test_a_damaged_schema_is_one_clear_message(scenario):
     file = scenario.parent / "out" / "sweep.sqlite"
     data = file.read_bytes()
     file.write_bytes(data.replace(b"entriesentries", b"\xffntries\xffntries"))
-    with pytest.raises(BadInput, match="sweep.sqlite"):
+    with pytest.raises(BadInput, match=r"sweep\.sqlite"):
         serial(scenario)
 
 
