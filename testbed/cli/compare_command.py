@@ -69,11 +69,12 @@ def compare_estimators(
         typer.echo(json_module.dumps(found.document(), ensure_ascii=False, indent=1))
     else:
         _show(found)
+        if any("#" in name for name in found.failed):
+            for name, spec in zip(found.failed, specs, strict=True):
+                typer.echo(f"{name} is {spec}")
     for name, n in found.failed.items():
         if n:
-            complain(
-                f"estimator {name!r} failed in {n} of {found.pairs} runs, which count as worst"
-            )
+            complain(f"estimator {name!r} failed in {n} of {found.runs} runs, which count as worst")
     return 1 if any(found.failed.values()) else 0
 
 

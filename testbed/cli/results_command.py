@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_module
+from collections import Counter
 from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,6 +15,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from testbed.cli import study_options as options
+
+_FAULTS_SHOWN = 20
 
 
 def show_results(
@@ -52,6 +55,9 @@ def show_results(
         typer.echo(f"{folder} holds no finished runs yet")
     else:
         _show(summarise(rows, chosen))
+        faults = Counter((r["estimator"], r["failed"]) for r in rows if r["failed"])
+        for (name, reason), n in faults.most_common(_FAULTS_SHOWN):
+            typer.echo(f"{name} failed {n} ×: {reason}")
     for record in tunings:
         typer.echo(f"tuned on {record['metric']}: {record['spec']}")
     for file in export or []:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_module
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -81,6 +82,7 @@ def sweep_scenarios(
             "done": study.done,
             "failed": study.failed,
             "skipped": study.skipped,
+            "dropped": study.dropped,
             "seconds": round(study.seconds, 3),
             "faults": faults,
         }
@@ -89,8 +91,18 @@ def sweep_scenarios(
         rate = f", {study.done / study.seconds:.1f} a second" if study.done else ""
         typer.echo(
             f"{study.done} runs done in {study.seconds:.1f} s{rate}, {study.skipped} were there "
-            f"already, {study.failed} failed. See them with: testbed results {out}"
+            f"already, {study.failed} failed. See them with: "
+            f"testbed results {shlex.quote(str(out))}"
+        )
+    if study.dropped:
+        complain(
+            f"{study.dropped} runs of an earlier sweep in {out} had other streams or parameters: "
+            "they are kept, but not listed beside these"
         )
     for fault in faults[:_FAULTS_SHOWN]:
         complain(f"estimator {fault['estimator']!r} failed {fault['runs']} ×: {fault['reason']}")
+    if study.failed and study.skipped:
+        complain(
+            "what failed before is not run again, also under other limits: --retry-failed does"
+        )
     return 1 if study.failed else 0

@@ -16,7 +16,7 @@ from testbed.core.jit import is_cold
 if TYPE_CHECKING:
     from testbed.sweep.drive import Progress as State
 
-_PATIENCE = 5.0  # s between lines on a pipe
+_FIRST, _PATIENCE = 2.0, 5.0  # s to the first line on a pipe, and between lines
 
 
 @contextmanager
@@ -43,13 +43,13 @@ def sweep_progress(title: str) -> Iterator[Callable[[State], None]]:
 
             yield show
     else:
-        last = time.monotonic()
+        due = time.monotonic() + _FIRST
 
         def line(state: State) -> None:
-            nonlocal last
-            if time.monotonic() - last < _PATIENCE:
+            nonlocal due
+            if time.monotonic() < due:
                 return
-            last = time.monotonic()
+            due = time.monotonic() + _PATIENCE
             said = f"{_said(state)}; {_leaders(state)}" if state.done else waiting
             print(f"testbed: {title}: {said}", file=sys.stderr, flush=True)
 
@@ -60,13 +60,14 @@ def _said(state: State) -> str:
     left = state.left
     parts = [f"{state.done + state.skipped} of {state.total} runs", f"{state.rate:.1f} a second"]
     if left is not None:
-        parts.append(f"{_time(left)} left")
+        parts.append(f"{clock(left)} left")
     if state.failed:
         parts.append(f"{state.failed} failed")
     return ", ".join(parts)
 
 
-def _time(seconds: float) -> str:
+def clock(seconds: float) -> str:
+    """A time as people read it: 1:05, 2:03:00."""
     minutes, s = divmod(round(seconds), 60)
     hours, m = divmod(minutes, 60)
     return f"{hours}:{m:02}:{s:02}" if hours else f"{m}:{s:02}"

@@ -13,8 +13,10 @@ import typer
 
 from testbed.cli import study_options as options
 from testbed.cli.console import complain, stderr, stdout_to_stderr
+from testbed.cli.sweep_progress import clock
 
-_PATIENCE = 5.0  # s between lines
+_FIRST, _PATIENCE = 2.0, 5.0  # s to the first line, and between lines
+_FAULTS_SHOWN = 3
 
 
 def tune_estimator(
@@ -71,21 +73,30 @@ def tune_estimator(
         typer.echo(json_module.dumps(found.document(), ensure_ascii=False, indent=1))
     else:
         _show(found)
-    return 0 if found.test is not None else 1
+    for reason, n in list(found.faults.items())[:_FAULTS_SHOWN]:
+        complain(f"{n} of {found.runs} runs failed: {reason}")
+    if found.futile:
+        complain("with every setting that was tried most runs fail: nothing was tuned")
+    return 1 if found.test is None or found.futile else 0
 
 
 def _progress() -> Callable[[int, int, Any], None]:
-    last = time.monotonic()
+    start = time.monotonic()
+    due = start + _FIRST
 
     def show(setting: int, budget: int, state: Any) -> None:
-        nonlocal last
-        if time.monotonic() - last < _PATIENCE:
+        nonlocal due
+        if time.monotonic() < due:
             return
-        last = time.monotonic()
+        due = time.monotonic() + _PATIENCE
+        said = f"setting {setting} of {budget}"
+        if setting > 1:
+            left = (time.monotonic() - start) / (setting - 1) * (budget - setting + 1)
+            said += f", about {clock(left)} left"
         if sys.stderr.isatty():
-            stderr().print(f"setting {setting} of {budget}", end="\r")
+            stderr().print(said, end="\r")
         else:
-            print(f"testbed: setting {setting} of {budget}", file=sys.stderr, flush=True)
+            print(f"testbed: {said}", file=sys.stderr, flush=True)
 
     return show
 

@@ -3,6 +3,7 @@
 Estimators see the same streams, so runs are compared in pairs: the median of the differences with
 its bootstrap interval, Wilcoxon's signed-rank test, Holm's correction over all metrics and pairs,
 and two effect sizes. Runs that never settle or that fail are worse than any other, never left out.
+A seed of a scenario is one case: of its differences over a grid's cells the median counts, once.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ from testbed.sweep.study import sweep
 
 _CERTAIN = 0.05
 Rows = list[dict[str, Any]]
+Case = tuple[str, int]  # scenario and seed
 
 
 @dataclass
@@ -47,14 +49,16 @@ class Comparison:
     Attributes:
         metrics: The contract's JSON, by metric.
         sentences: The same in words, one a pair.
-        pairs: How many paired runs.
+        pairs: How many paired cases (a scenario with a seed).
         failed: Estimator → runs that failed.
+        runs: How many runs of each estimator were paired: several a case where there is a grid.
     """
 
     metrics: dict[str, dict[str, Any]]
     sentences: list[str]
     pairs: int
     failed: dict[str, int]
+    runs: int
 
     def document(self) -> dict[str, Any]:
         """All of it as JSON-able data."""
@@ -63,6 +67,7 @@ class Comparison:
             "sentences": self.sentences,
             "pairs": self.pairs,
             "failed": self.failed,
+            "runs": self.runs,
         }
 
 
@@ -129,15 +134,17 @@ def compare_rows(
         raise BadInput("no stream was run with every estimator: there is nothing to pair")
     paired = {name: [by_name[name][place] for place in common] for name in order}
     lengths = _durations(common, resolved or {})
+    cases = [(scenario, seed) for scenario, _, seed in common]
     wanted = list(metrics) or [m for m in HEADLINES if _varies(m, paired)]
-    entries = {m: _metric(m, paired, lengths) for m in wanted}
+    entries = {m: _metric(m, paired, lengths, cases) for m in wanted}
     found = {m: entry for m, entry in entries.items() if entry is not None}
     if not found:
         raise BadInput("none of the metrics has a value in these runs")
     _correct(found)
-    sentences = [sentence(a, b, found, len(common)) for a, b in combinations(order, 2)]
+    pairs = len(set(cases))
+    sentences = [sentence(a, b, found, pairs, len(common)) for a, b in combinations(order, 2)]
     failed = {n: sum(bool(r["failed"]) for r in rs) for n, rs in paired.items()}
-    return Comparison(found, sentences, len(common), failed)
+    return Comparison(found, sentences, pairs, failed, len(common))
 
 
 def _tables(
@@ -167,27 +174,33 @@ def _varies(metric: str, paired: Mapping[str, Rows]) -> bool:
 
 
 def _metric(
-    metric: str, paired: Mapping[str, Rows], lengths: Sequence[float]
+    metric: str, paired: Mapping[str, Rows], lengths: Sequence[float], cases: Sequence[Case]
 ) -> dict[str, Any] | None:
     """Values of each estimator and all pairs; None where fewer than two can be compared."""
     by_name = {name: costs(metric, rows) for name, rows in paired.items()}
     known = {name: c for name, c in by_name.items() if c is not None}
     if len(known) < 2:
         return None
-    pairs = [_pair(metric, a, b, known[a], known[b]) for a, b in combinations(known, 2)]
+    pairs = [_pair(metric, a, b, known[a], known[b], cases) for a, b in combinations(known, 2)]
     entry: dict[str, Any] = {
         "values": {n: _shown(metric, _median(c)) for n, c in known.items()},
         "pairs": pairs,
     }
     if is_time(metric):
-        entry["settled"] = {n: _settled(metric, paired[n], known[n], lengths) for n in known}
+        n_cases = len(set(cases))
+        entry["settled"] = {
+            n: _settled(metric, paired[n], known[n], lengths, n_cases) for n in known
+        }
         for name, told in entry["settled"].items():
             entry["values"][name] = told["median"]
     return entry
 
 
-def _pair(metric: str, a: str, b: str, one: Array, other: Array) -> dict[str, Any]:
-    d = statistics.paired_differences(one, other)  # costs: negative is good for b
+def _pair(
+    metric: str, a: str, b: str, one: Array, other: Array, cases: Sequence[Case]
+) -> dict[str, Any]:
+    # Of costs: negative is good for b.
+    d = statistics.by_case(statistics.paired_differences(one, other), cases)
     median, low, high = statistics.median_interval(d)
     flip = -1.0 if metric in LARGER else 1.0
     ends = sorted((flip * low, flip * high))
@@ -203,7 +216,9 @@ def _pair(metric: str, a: str, b: str, one: Array, other: Array) -> dict[str, An
     }
 
 
-def _settled(metric: str, rows: Rows, cost: Array, lengths: Sequence[float]) -> dict[str, Any]:
+def _settled(
+    metric: str, rows: Rows, cost: Array, lengths: Sequence[float], cases: int
+) -> dict[str, Any]:
     """How many ever settled, and the censored median."""
     settled = np.isfinite(cost)
     longest = max((x for x in lengths if math.isfinite(x)), default=0.0)
@@ -215,10 +230,10 @@ def _settled(metric: str, rows: Rows, cost: Array, lengths: Sequence[float]) -> 
         ]
     )
     median, _, _ = statistics.kaplan_meier_median(times, settled)
-    hits = int(settled.sum())
+    share = float(np.mean(settled))
     return {
-        "share": hits / len(rows),
-        "ci95": list(statistics.share_interval(hits, len(rows))),
+        "share": share,
+        "ci95": list(statistics.share_interval(share, cases)),
         "median": median,
     }
 

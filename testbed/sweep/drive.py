@@ -9,7 +9,6 @@ lost once runs alone from then on. What was killed from outside is simply done a
 from __future__ import annotations
 
 import json
-import math
 import statistics
 import time
 from collections import Counter, deque
@@ -22,6 +21,7 @@ from testbed.core.errors import TestbedError
 from testbed.harness.run import versions
 from testbed.sweep.executors import Pool
 from testbed.sweep.job import Outcome
+from testbed.sweep.metrics import cost, shown
 from testbed.sweep.plan import Entry, Plan
 from testbed.sweep.store import Store
 
@@ -42,6 +42,8 @@ class Progress:
     faults: Counter[tuple[str, str]] = field(default_factory=Counter)
     values: dict[str, list[float]] = field(default_factory=dict)
     metric: str = "mass_rel_error_final"
+    dropped: int = 0  # finished runs of another study that the folder does not list any more
+    _first: tuple[float, int] | None = None  # when the first runs were done, and how many
 
     @property
     def seconds(self) -> float:
@@ -50,19 +52,27 @@ class Progress:
 
     @property
     def rate(self) -> float:
-        """Runs a second."""
-        return self.done / max(self.seconds, 1e-9)
+        """Runs a second, since the first were done: starting takes its time only once."""
+        now = time.monotonic()
+        since, before = self._first or (self.started, 0)
+        if self.done == before:
+            since, before = self.started, 0
+        return (self.done - before) / max(now - since, 1e-9)
 
     @property
     def left(self) -> float | None:
-        """Seconds that the rest will take; None while nothing is known."""
+        """Seconds that the rest will take; None while nothing is known but how long it started."""
         rest = self.total - self.skipped - self.done
-        return rest / self.rate if self.done else None
+        if not rest:
+            return 0.0
+        known = self._first is not None and self.done > self._first[1]
+        return rest / self.rate if known else None
 
     def leaders(self, most: int = 3) -> list[tuple[str, float]]:
-        """The estimators with the smallest medians of the metric so far."""
+        """The estimators with the best medians of the metric so far."""
         medians = {n: statistics.median(v) for n, v in self.values.items() if v}
-        return sorted(medians.items(), key=lambda item: item[1])[:most]
+        best = sorted(medians.items(), key=lambda item: item[1])[:most]
+        return [(name, shown(self.metric, median)) for name, median in best]
 
     def count(self, name: str, reason: str | None, metrics: dict[str, Any]) -> None:
         """One more run."""
@@ -71,9 +81,13 @@ class Progress:
         if reason is not None:
             self.failed += 1
             self.faults[name, reason] += 1
-            value = math.inf
-        if value is not None:
-            self.values.setdefault(name, []).append(float(value))
+        if value is not None or reason is not None:
+            found = cost(self.metric, None if reason is not None else value)
+            self.values.setdefault(name, []).append(found)
+
+    def mark(self) -> None:
+        """Some runs are written down: the rate counts from the first of them."""
+        self._first = self._first or (time.monotonic(), self.done)
 
 
 def drive(
@@ -96,18 +110,18 @@ def drive(
         metric: Of the leaders.
         listed: Whether the runs are part of the study, or only kept for later use.
     """
-    if listed:
-        _write_plan(plan, store)
+    dropped = _write_plan(plan, store) if listed else 0
     if retry_failed:
         store.forget_failed(entry.key for entry in plan.entries())
     known = store.done()
-    wanted = {entry.key for entry in plan.entries()}
+    wanted = {entry.key: entry.name for entry in plan.entries()}
     if plan.history:
         series = store.with_series()
         known = {k: r for k, r in known.items() if k in series or r is not None}
     skipped = {key: known[key] for key in wanted if key in known}
-    progress = Progress(len(wanted), len(skipped), metric=metric)
-    progress.failed = sum(reason is not None for reason in skipped.values())
+    progress = Progress(len(wanted), len(skipped), metric=metric, dropped=dropped)
+    progress.faults.update((wanted[key], r) for key, r in skipped.items() if r is not None)
+    progress.failed = progress.faults.total()
     _Drive(plan, store, pool, progress, show).run(set(known))
     return progress
 
@@ -145,7 +159,7 @@ class _Drive:
                     running[self.pool.submit(self.plan.job(batch))] = batch
                     room -= 1
                 for future in wait(running, _TICK, FIRST_COMPLETED).done:
-                    self._take(running.pop(future), _outcome(future))
+                    self._take(running.pop(future), _outcome(future, self.pool.lost))
                 if self.show is not None and time.monotonic() - shown > _TICK:
                     shown = time.monotonic()
                     self.show(self.progress)
@@ -221,6 +235,7 @@ class _Drive:
         for run in written:
             metrics = run["result"].get("metrics", {})
             self.progress.count(run["estimator"], run["reason"], metrics)
+        self.progress.mark()
 
 
 def _by_folder(group: Sequence[Entry]) -> Iterator[Batch]:
@@ -234,9 +249,11 @@ def _by_folder(group: Sequence[Entry]) -> Iterator[Batch]:
             yield batch
 
 
-def _outcome(future: Future[Outcome]) -> Outcome:
+def _outcome(future: Future[Outcome], lost: tuple[type[BaseException], ...]) -> Outcome:
     try:
         return future.result()
+    except lost as error:
+        return Outcome(kind="killed", reason=" ".join(str(error).split()))
     except CancelledError:
         raise TestbedError(
             "the connection to the workers was lost: what is done is kept; run the command again"
@@ -245,16 +262,27 @@ def _outcome(future: Future[Outcome]) -> Outcome:
         raise TestbedError(f"the workers cannot go on: {error}; run the command again") from error
 
 
-def _write_plan(plan: Plan, store: Store) -> None:
+def _write_plan(plan: Plan, store: Store) -> int:
+    """List the plan's runs; how many of another study are not listed any more."""
+    by_place = {(c.scenario, c.chosen): c for c in plan.cells}
+    seeds = set(plan.seeds)
+
+    def belongs(scenario: str, chosen: str, seed: int, name: str, key: str, stream: str) -> bool:
+        cell = by_place[scenario, chosen]
+        if name in cell.digests:
+            return seed in seeds or key == cell.key(seed, name)  # what is planned is replaced
+        return stream == cell.stream_key(seed)
+
     cells = [
         (c.scenario, c.chosen, json.dumps(c.data, sort_keys=True, ensure_ascii=False))
         for c in plan.cells
     ]
     places = {id(c): {name: i for i, name in enumerate(c.digests)} for c in plan.cells}
-    store.plan(
+    return store.plan(
         cells,
         (
             (e.cell.scenario, e.cell.chosen, e.seed, e.name, places[id(e.cell)][e.name], e.key)
             for e in plan.entries()
         ),
+        belongs,
     )

@@ -12,6 +12,7 @@ On Dask, too, every job runs in a child of the worker, so limits and crashes are
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -23,13 +24,15 @@ from testbed.core.errors import BadInput, TestbedError
 from testbed.sweep.child import Children, isolated
 from testbed.sweep.job import Job, Outcome, execute
 
+_ADDRESS = re.compile(r"(\w+://)?\S+:\d+")
+
 
 @dataclass
 class Pool:
     """An executor, the function to submit, and how many jobs it should have at hand.
 
     Attributes:
-        alone: Whether it survives whatever a plugin does.
+        lost: Errors by which the executor tells that a job took its workers with it.
         pids: Process ids of its workers on this machine.
         stop: Ends what is running, at once.
     """
@@ -37,7 +40,7 @@ class Pool:
     executor: Executor
     function: Callable[[Job], Outcome]
     at_hand: Callable[[], int]
-    alone: bool = True
+    lost: tuple[type[BaseException], ...] = ()
     pids: Callable[[], list[int]] = list
     stop: Callable[[], None] = lambda: None
 
@@ -71,7 +74,7 @@ def open_pool(name: str, workers: int | None = None, log: Path | None = None) ->
     if workers is not None and workers < 1:
         raise BadInput(f"--workers must be at least 1, got {workers}")
     if name == "serial":
-        yield Pool(SerialExecutor(), lambda job: execute(job, False), lambda: 1, alone=False)
+        yield Pool(SerialExecutor(), lambda job: execute(job, False), lambda: 1)
     elif name == "process":
         yield from _processes(workers or cores(), log)
     elif name.startswith("dask=") and len(name) > 5:
@@ -107,11 +110,16 @@ def _processes(workers: int, log: Path | None) -> Iterator[Pool]:
 
 def _dask(address: str) -> Iterator[Pool]:
     try:
-        from distributed import Client
+        from distributed import Client, KilledWorker
     except ImportError:
         raise BadInput(
             "--executor dask=… needs Dask: pip install 'inertia-testbed[cluster]'"
         ) from None
+    if not _ADDRESS.fullmatch(address):
+        raise BadInput(
+            f"--executor dask={address}: expected the scheduler's address, tcp://host:port "
+            "(dask=tcp://host:8786)"
+        )
     try:
         client = Client(address, timeout=10, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
@@ -121,16 +129,27 @@ def _dask(address: str) -> Iterator[Pool]:
             "`dask scheduler` and workers with `dask worker ADDRESS`"
         ) from None
 
-    def at_hand() -> int:
-        return 2 * max(1, sum(client.nthreads().values()))
+    def threads() -> int:
+        try:
+            return sum(client.nthreads().values())
+        except (OSError, TimeoutError, RuntimeError) as error:  # also of a client that has closed
+            raise TestbedError(
+                f"the scheduler at {address} is gone ({type(error).__name__}): what is done is "
+                "kept; run the command again"
+            ) from None
 
     try:
-        if not client.nthreads():
+        if not threads():
             raise TestbedError(
                 f"the scheduler at {address} has no workers: start some with "
                 f"`dask worker {address}`"
             )
         # A worker that is lost takes no result with it: Dask does its jobs elsewhere.
-        yield Pool(client.get_executor(pure=False, retries=10), isolated, at_hand)
+        yield Pool(
+            client.get_executor(pure=False, retries=10),
+            isolated,
+            lambda: 2 * max(1, threads()),
+            lost=(KilledWorker,),
+        )
     finally:
         client.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping, Sequence
+from math import floor, log10
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,25 @@ from testbed.sweep.metrics import wording
 from testbed.sweep.summary import flat_rows, present, summarise
 
 SUFFIXES = (".csv", ".parquet", ".tex", ".svg", ".pdf")
+_GREEK = (
+    *("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa"),
+    *("lambda", "mu", "nu", "xi", "o", "pi", "rho", "varsigma", "sigma", "tau", "upsilon"),
+    *("phi", "chi", "psi", "omega"),
+)
+_CAPITALS = ("Gamma", "Delta", "Theta", "Lambda", "Xi", "Pi", "Sigma", "Phi", "Psi", "Omega")
 _SPECIAL = {
+    **{chr(ord("α") + i): rf"$\{name}$" for i, name in enumerate(_GREEK)},
+    **{c: rf"$\{name}$" for c, name in zip("ΓΔΘΛΞΠΣΦΨΩ", _CAPITALS, strict=True)},
+    "ο": "o",
     **{c: f"\\{c}" for c in "&%$#_{}"},
+    **{c: f"{{{c}}}" for c in "[]"},  # after a line's end a bracket would be its argument
+    **{c: " " for c in "\n\r\t"},
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "‹": r"$\langle$",
+    "›": r"$\rangle$",
+    "±": r"$\pm$",
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
@@ -73,7 +91,7 @@ def _parquet(rows: Sequence[Mapping[str, Any]], file: Path) -> None:
         import pyarrow.parquet
     except ImportError:
         raise BadInput(
-            "--export …​.parquet needs pyarrow: pip install 'inertia-testbed[parquet]'"
+            "--export ….parquet needs pyarrow: pip install 'inertia-testbed[parquet]'"
         ) from None
     columns = {}
     for name in rows[0]:
@@ -99,8 +117,10 @@ def latex(lines: Sequence[Mapping[str, Any]]) -> str:
     for scenario, cell in cells:
         text.append(r"\midrule")
         here = [x for x in lines if (x["scenario"], _cell_words(x["cell"])) == (scenario, cell)]
+        counts = [line["runs"] for line in here]
         if len(cells) > 1 or cell:
-            title = escape(f"{scenario}{': ' + cell if cell else ''}, {here[0]['runs']} runs")
+            runs = "–".join(str(n) for n in sorted({min(counts), max(counts)}))
+            title = escape(f"{scenario}{': ' + cell if cell else ''}, {runs} runs")
             text.append(rf"\multicolumn{{{len(metrics) + 1}}}{{l}}{{\emph{{{title}}}}} \\")
         for line in here:
             name = escape(line["estimator"])
@@ -120,7 +140,7 @@ def _heading(metric: str) -> str:
 def _latex_cell(figures: Mapping[str, Any] | None, metric: str) -> str:
     if figures is None:
         return "n/a"
-    text = number_with_interval(figures, metric, r" \pm ")
+    text = number_with_interval(figures, metric, tex=True)
     if text is None:
         cell = "--"
     else:
@@ -130,24 +150,41 @@ def _latex_cell(figures: Mapping[str, Any] | None, metric: str) -> str:
     return cell
 
 
-def number_with_interval(
-    figures: Mapping[str, Any], metric: str, between: str = " ± "
-) -> str | None:
-    """`1.23 ± 0.04` in the metric's usual unit; None where the median is not finite."""
-    factor = wording(metric).factor
+def number_with_interval(figures: Mapping[str, Any], metric: str, tex: bool = False) -> str | None:
+    """`1.23 ± 0.04` in the metric's usual unit; None where the median is not finite.
+
+    Args:
+        figures: median, low and high.
+        metric: Whose.
+        tex: As LaTeX wants it inside a formula.
+    """
+    factor, between = wording(metric).factor, r" \pm " if tex else " ± "
     if figures["median"] is None:
         return None
     median = factor * figures["median"]
     if figures["low"] is None or figures["high"] is None:
-        return f"{median:.3g}"
-    half = 0.5 * factor * (figures["high"] - figures["low"])
+        return _short(median, 3, tex)
+    half = abs(0.5 * factor * (figures["high"] - figures["low"]))
     if half == 0 or not median:
-        return f"{median:.3g}{between}{half:.1g}"
+        return f"{_short(median, 3, tex)}{between}{_short(half, 1, tex)}"
     # As many digits as the interval warrants: two of it.
-    from math import floor, log10
+    digits = 1 - floor(log10(half))
+    if digits <= 6 and abs(median) < 1e6:
+        digits = max(0, digits)
+        return f"{median:.{digits}f}{between}{half:.{digits}f}"
+    power = floor(log10(max(abs(median), half)))
+    if -4 <= power < 6:
+        return f"{median:.6f}{between}{_short(half, 1, tex)}"
+    median, half, digits = median / 10.0**power, half / 10.0**power, max(0, digits + power)
+    both = f"({median:.{digits}f}{between}{half:.{digits}f})"
+    return both + (rf" \times 10^{{{power}}}" if tex else f"e{power}")
 
-    digits = max(0, min(6, 1 - floor(log10(abs(half)))))
-    return f"{median:.{digits}f}{between}{half:.{digits}f}"
+
+def _short(x: float, digits: int, tex: bool) -> str:
+    """A number of so many digits; LaTeX would take 2e+03 for a sum."""
+    text = f"{x:.{digits}g}"
+    mantissa, e, power = text.partition("e")
+    return rf"{mantissa} \times 10^{{{int(power)}}}" if tex and e else text
 
 
 def escape(text: str) -> str:

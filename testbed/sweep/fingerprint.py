@@ -1,9 +1,10 @@
 """What a result depends on, as digests: a run is done again exactly when one of them changes.
 
 A *stream* (what an estimator is shown, and how it is scored) depends on the resolved scenario, the
-seed, the files that the scenario names, the versions of what computes it, and the sources of this
-package except its estimators. An *estimator* depends on its parameters and on its source with
-everything that it imports from its own folder, found in the syntax tree: nothing is run for it.
+seed, the files and installed plugins that the scenario names, the versions of what computes it, and
+the sources of this package except its estimators. An *estimator* depends on its parameters, the
+files that these name, and its source with everything that it imports from its own folder, found in
+the syntax tree: nothing is run for it.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import Any
 
 from testbed.core import registry
 from testbed.core.plugin_file import is_file_spec
-from testbed.core.resources import models_dir
+from testbed.core.resources import MODEL_SUFFIXES, models_dir
 from testbed.harness.run import versions
 
 _PACKAGE = Path(__file__).resolve().parents[1]
@@ -33,6 +34,7 @@ _REFERENCE = re.compile(
     r"""\b(?:file|filename|meshdir|texturedir|assetdir)\s*=\s*["']([^"']+)["']"""
 )
 _LARGEST = 64_000_000  # bytes of a file that a scenario names
+_NOT_IN_STREAM = ("title", "seed", "estimator", "accept", "grid")
 
 
 def digest(data: Any) -> str:
@@ -72,24 +74,57 @@ def source_files(table: Any) -> dict[Path, str]:
     return found
 
 
-def named_files(data: Any, folder: Path | None) -> dict[str, str]:
-    """Files that a scenario's data names (models with what they include, trajectories), hashed.
+def stream_data(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of a resolved scenario that what an estimator is shown depends on."""
+    return {k: v for k, v in data.items() if k not in _NOT_IN_STREAM}
+
+
+def named_files(data: Any, folder: Path | None) -> dict[str, Any]:
+    """What a scenario's data names, hashed: models with what they include, trajectories, plugins.
 
     Args:
         data: The scenario.
-        folder: From where relative paths count; None is the current folder.
+        folder: Of the scenario. Relative paths are looked for there and in the current folder, as
+            plants and excitations do.
     """
-    found: dict[str, str] = {}
+    found: dict[str, Any] = _installed(data)
     for text in _texts(data):
         if is_file_spec(text):
             path = Path(text.rpartition(":")[0]).expanduser().resolve()
             parts = closure(path, path.parent)
-            found[text.rpartition(":")[2]] = digest([parts[p] for p in sorted(parts)])
-        elif "." in text and len(text) < 1000:
-            path = (folder or Path()) / text
-            if _is_file(path) and path.stat().st_size <= _LARGEST:
-                found[text] = _with_references(path)
+            found[text] = digest([parts[p] for p in sorted(parts)])
+        else:
+            places = (_contents(text, p, ("", *MODEL_SUFFIXES)) for p in (folder or Path(), Path()))
+            first = next((hashes for hashes in places if hashes), None)
+            if first is not None:
+                found[text] = first
     return found
+
+
+def _contents(text: str, folder: Path, suffixes: tuple[str, ...] = ("",)) -> list[str]:
+    """Hashes of the files of a folder that a text may mean."""
+    if not text or len(text) > 1000:
+        return []
+    try:
+        name = Path(text).expanduser()
+    except RuntimeError:  # ~nobody
+        name = Path(text)
+    # A bare word may be the name of a model without its suffix; as it stands it is no file.
+    forms = [s for s in suffixes if s or name.suffix or len(name.parts) > 1]
+    files = [folder / f"{name}{suffix}" for suffix in forms]
+    return [_with_references(f) for f in files if _is_file(f) and f.stat().st_size <= _LARGEST]
+
+
+def _installed(data: Any) -> dict[str, Any]:
+    """Sources of other packages' plugins that are named; their metrics count, named or not."""
+    texts = set(_texts(data))
+    return {
+        f"{kind}: {name}": _registered(entry.make)
+        for kind, entries in registry.KINDS.items()
+        for name, entry in entries.all().items()
+        if (name in texts or kind == "metrics")
+        and str(getattr(entry.make, "__module__", "")).partition(".")[0] != _PACKAGE.name
+    }
 
 
 def closure(path: Path, root: Path) -> dict[Path, str]:
@@ -142,23 +177,34 @@ def _module_files(name: str, importer: Path, root: Path) -> list[Path]:
     dots = len(name) - len(bare)
     start = importer.parents[dots - 1] if 0 < dots <= len(importer.parents) else root
     parts = bare.split(".") if bare else []
+    ways = [parts]
     if not dots and root.name in parts:  # testbed.estimators.rls, seen from testbed/estimators
-        parts = parts[parts.index(root.name) + 1 :]
+        ways.append(parts[parts.index(root.name) + 1 :])
     if not start.is_relative_to(root):
         return []
     files = []
-    for n in range(1, len(parts) + 1):
-        base = start.joinpath(*parts[:n])
-        files += [base.with_suffix(".py"), base / "__init__.py"]
+    for way in ways:
+        for n in range(1, len(way) + 1):
+            base = start.joinpath(*way[:n])
+            files += [base.with_suffix(".py"), base / "__init__.py"]
     return [f for f in files if _is_file(f)]
 
 
-def _by_content(value: Any, key: str = "use") -> Any:
-    """A table with what its names stand for: sources in place of files and registered names."""
+def _by_content(value: Any, key: str = "use", folder: Path | None = None) -> Any:
+    """A table with what its names stand for: sources and files in place of their names.
+
+    Args:
+        value: The table, or a part of it.
+        key: Under which it stands.
+        folder: Of the plugin, where files may lie that its parameters name.
+    """
     if isinstance(value, Mapping):
-        return {k: _by_content(v, k) for k, v in value.items()}
+        use = value.get("use")
+        if isinstance(use, str) and is_file_spec(use):
+            folder = Path(use.rpartition(":")[0]).expanduser().resolve().parent
+        return {k: _by_content(v, k, folder) for k, v in value.items()}
     if isinstance(value, list | tuple):
-        return [_by_content(v, key) for v in value]
+        return [_by_content(v, key, folder) for v in value]
     if isinstance(value, str) and is_file_spec(value):
         file, _, name = value.rpartition(":")
         path = Path(file).expanduser().resolve()
@@ -169,6 +215,10 @@ def _by_content(value: Any, key: str = "use") -> Any:
             entry = kind.all().get(value)
             if entry is not None:
                 return {value: _registered(entry.make)}
+    elif isinstance(value, str):  # it may open the file from here, or from beside its own
+        places = (Path(),) if folder is None else (Path(), folder)
+        hashes = sorted({h for place in places for h in _contents(value, place)})
+        return {value: hashes} if hashes else value
     return value
 
 
@@ -196,15 +246,26 @@ def _top(module: str, path: Path) -> Path:
 
 def _with_references(path: Path, depth: int = 0) -> str:
     """Hash of a file; of a robot's description also of the files that it names."""
-    contents = [path.read_bytes()]
-    if path.suffix.lower() in (".xml", ".mjcf", ".urdf") and depth < 5:
-        names = _REFERENCE.findall(contents[0].decode("utf-8", "replace"))
+    stat = path.stat()
+    own, names = _read_references(path, stat.st_mtime_ns, stat.st_size)
+    contents = [own]
+    if names and depth < 5:
         folders = [path.parent, *(path.parent / n for n in names if (path.parent / n).is_dir())]
         for name in sorted({n.removeprefix("package://") for n in names}):
             for inner in (folder / name for folder in folders):
                 if _is_file(inner) and inner != path and inner.stat().st_size <= _LARGEST:
-                    contents.append(_with_references(inner, depth + 1).encode())
-    return hashlib.sha256(b"\0".join(hashlib.sha256(c).digest() for c in contents)).hexdigest()
+                    contents.append(_with_references(inner, depth + 1))
+    return hashlib.sha256("\0".join(contents).encode()).hexdigest()
+
+
+@cache
+def _read_references(path: Path, changed: int, size: int) -> tuple[str, tuple[str, ...]]:
+    """Hash of a file and what it names where it is a robot; read again only when it changed."""
+    content = path.read_bytes()
+    names: list[str] = []
+    if path.suffix.lower() in MODEL_SUFFIXES:
+        names = _REFERENCE.findall(content.decode("utf-8", "replace"))
+    return hashlib.sha256(content).hexdigest(), tuple(names)
 
 
 def _texts(data: Any) -> Iterator[str]:

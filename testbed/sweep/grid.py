@@ -10,7 +10,7 @@ from typing import Any
 
 from testbed.core.errors import BadInput
 from testbed.core.spec import parse_value
-from testbed.harness.paths import set_at, split_path
+from testbed.harness.paths import find_element, set_at, split_path
 
 _MOST_SEEDS = 1_000_000
 _MOST_CELLS = 10_000
@@ -31,19 +31,24 @@ def read_seeds(text: str, option: str = "--seeds") -> list[int]:
         if not good or numbers[1] > 2**63:
             raise BadInput(f"{option} {text!r}: expected A:B with 0 ≤ A < B, e.g. 0:50")
         chosen = range(*numbers)
+        if not chosen:
+            raise BadInput(
+                f"{option} {text!r}: {part.strip()!r} holds no seed: expected A:B with A < B, "
+                "e.g. 0:50"
+            )
         if len(found) + len(chosen) > _MOST_SEEDS:
             raise BadInput(f"{option} {text!r}: these are more than {_MOST_SEEDS} seeds")
         found.update(dict.fromkeys(chosen))
-    if not found:
-        raise BadInput(f"{option} {text!r} holds no seed: expected A:B with A < B, e.g. 0:50")
     return list(found)
 
 
 def check_seeds(seeds: Sequence[Any]) -> list[int]:
     """Seeds as whole numbers, each once."""
     good = [s for s in seeds if not isinstance(s, bool) and hasattr(s, "__index__")]
-    if len(good) != len(seeds) or not good or min(good) < 0:
-        raise BadInput(f"seeds must be whole numbers ≥ 0, at least one, got {list(seeds)[:5]!r}")
+    if len(good) != len(seeds) or not good or min(good) < 0 or max(good) >= 2**63:
+        raise BadInput(
+            f"seeds must be whole numbers from 0 to 2^63 - 1, at least one, got {list(seeds)[:5]!r}"
+        )
     return list(dict.fromkeys(int(s) for s in good))
 
 
@@ -80,17 +85,35 @@ def split_values(text: str) -> list[str]:
     return [] if any(not p.strip() for p in parts) else parts
 
 
+def _steps(data: Any, path: str) -> tuple[str, ...]:
+    """The steps of a path with elements of lists by their numbers, however a user names them."""
+    steps: list[str] = []
+    for step in split_path(path):
+        if isinstance(data, list):
+            step = str(find_element(data, step, path))
+            data = data[int(step)]
+        else:  # what is not there yet is made, or refused, when it is set
+            data = data.get(step) if isinstance(data, Mapping) else None
+        steps.append(step)
+    return tuple(steps)
+
+
 def cells(data: Mapping[str, Any], grid: Mapping[str, Any]) -> list[tuple[dict[str, Any], Any]]:
     """Every combination of the grid's values: (what was set, the scenario's data with it)."""
+    drawn = [_steps(data, key) for key in data.get("vary") or {}]
+    taken: dict[tuple[str, ...], str] = {}
     for key, values in grid.items():
         if not isinstance(values, list | tuple) or not values:
             raise BadInput(f"grid.{key!r} must be a list of values that is not empty")
         if split_path(key)[0] in _FIXED:
             raise BadInput(f"grid.{key!r}: {split_path(key)[0]} cannot be part of a grid")
-        if key in (data.get("vary") or {}):
+        steps = _steps(data, key)
+        if any(steps[: len(other)] == other for other in drawn):
             raise BadInput(
                 f"grid.{key!r}: [vary] draws this value anew for every seed: take it out of one"
             )
+        if taken.setdefault(steps, key) != key:
+            raise BadInput(f"grid.{key!r} and grid.{taken[steps]!r} are the same value")
     if math.prod(len(v) for v in grid.values()) > _MOST_CELLS:
         raise BadInput(f"the grid has more than {_MOST_CELLS} cells")
     made = []

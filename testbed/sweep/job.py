@@ -23,7 +23,13 @@ from testbed.core.errors import TestbedError
 from testbed.harness import Result, Scenario, run
 from testbed.harness.closed_loop import shared_drivers
 from testbed.harness.result import plain
-from testbed.sweep.fingerprint import code_digest, estimator_digest, source_files
+from testbed.sweep.fingerprint import (
+    code_digest,
+    estimator_digest,
+    named_files,
+    source_files,
+    stream_data,
+)
 
 _GRACE = 1.0  # s: a hanging call that can be broken from inside costs one estimator, not a worker
 
@@ -50,6 +56,7 @@ class Job:
         path: The scenario's file, from which relative paths count.
         names: The estimators to run now.
         digests: Name → digest of each estimator's sources and parameters.
+        files: What the scenario names (models, trajectories, plugins) → digests.
         code: Digest of the package that planned it.
     """
 
@@ -58,6 +65,7 @@ class Job:
     seed: int
     names: tuple[str, ...]
     digests: Mapping[str, str]
+    files: Mapping[str, Any]
     code: str
     limits: Limits = field(default_factory=Limits)
     trust: bool = False
@@ -127,6 +135,11 @@ def execute(job: Job, catch_interrupts: bool = True) -> Outcome:
         if table["name"] in job.names and estimator_digest(table) != job.digests[table["name"]]:
             why = f"the source of {table['name']!r} changed while the sweep ran"
             found = Outcome(kind="changed", reason=why)
+    here = named_files(stream_data(job.data), None if job.path is None else Path(job.path).parent)
+    other = [n for n in {**here, **job.files} if here.get(n) != job.files.get(n)]
+    if other:
+        why = f"{other[0]!r}, which the scenario names, is another since the sweep was planned"
+        found = Outcome(kind="changed", reason=why)
     found.seconds, found.worker = time.perf_counter() - start, worker
     return found
 

@@ -65,7 +65,7 @@ def check_metrics(names: Iterable[str]) -> list[str]:
     known = registry.metric.all()
     chosen = list(dict.fromkeys(names))
     for name in chosen:
-        if name not in known and not is_time(name):
+        if name not in known:
             raise UnknownName("metric", name, known)
     return chosen
 
@@ -77,6 +77,11 @@ def cost(metric: str, value: float | None) -> float:
     if metric in TARGET:
         return abs(value - TARGET[metric])
     return -value if metric in LARGER else value
+
+
+def shown(metric: str, cost: float) -> float:
+    """A cost as the value that it stands for; of a target's, how far from it."""
+    return -cost if metric in LARGER else cost
 
 
 def costs(metric: str, rows: Iterable[Mapping[str, Any]]) -> Array | None:

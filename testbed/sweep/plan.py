@@ -21,11 +21,17 @@ from testbed.harness.messages import located
 from testbed.harness.paths import read_assignment
 from testbed.harness.run import as_scenario
 from testbed.harness.vary import fix_at
-from testbed.sweep.fingerprint import code_digest, digest, estimator_digest, file_specs, named_files
+from testbed.sweep.declared import check_declared
+from testbed.sweep.fingerprint import (
+    code_digest,
+    digest,
+    estimator_digest,
+    file_specs,
+    named_files,
+    stream_data,
+)
 from testbed.sweep.grid import cells as cells_of
 from testbed.sweep.job import Job, Limits
-
-_NOT_IN_STREAM = ("title", "seed", "estimator", "accept", "grid")
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +42,7 @@ class Cell:
         scenario: Its name in tables.
         chosen: The grid's values, as JSON.
         data: The scenario as plain data, estimators under unique names.
+        files: What the scenario names → digests.
         stream: Digest of all that its streams depend on but the seed.
         digests: Estimator → digest.
         folders: Estimator → folders of its plugin files, "" without any.
@@ -45,6 +52,7 @@ class Cell:
     chosen: str
     data: Mapping[str, Any]
     path: Path | None
+    files: Mapping[str, Any]
     stream: str
     digests: Mapping[str, str]
     folders: Mapping[str, str]
@@ -98,6 +106,7 @@ class Plan:
             entries[0].seed,
             names,
             {name: cell.digests[name] for name in names},
+            cell.files,
             code_digest(),
             self.limits,
             self.trust,
@@ -176,14 +185,14 @@ def _cells(
         # Only now: a grid over estimators changes their tables.
         digests = {t["name"]: estimator_digest(t) for t in resolved["estimator"]}
         _check(checked, trust)
-        shown = {k: v for k, v in resolved.items() if k not in _NOT_IN_STREAM}
+        shown = stream_data(resolved)
         files = named_files(shown, folder)
         # An estimator that moves the robot for others is a part of what they see.
         drivers = {name: digests[name] for name in shared_drivers(resolved)}
         stream = digest([shown, files, code_digest(), *([drivers] if drivers else [])])
         folders = {t["name"]: _folders(t) for t in resolved["estimator"]}
         text = json.dumps(chosen, sort_keys=True)
-        yield Cell(name, text, resolved, scene.path, stream, digests, folders)
+        yield Cell(name, text, resolved, scene.path, files, stream, digests, folders)
 
 
 def _check(scene: Scenario, trust: bool) -> None:
@@ -194,7 +203,11 @@ def _check(scene: Scenario, trust: bool) -> None:
                 registry.estimator.make(table.use, **table.params())
                 _check_importable(table.use)
         else:
-            _check_file(table.use)
+            with located(f"{scene.where}: estimator {table.name!r}"):
+                if is_file_spec(table.use):
+                    check_declared(table.use, table.params())
+                else:
+                    registry.estimator.find(table.use)
     scene.check_metrics({})
     plan_turns(scene, {str(table.name): table for table in scene.model.estimator})
     if not any(file_specs(scene.model.model_dump(exclude={"estimator", "title"}))):
@@ -212,19 +225,6 @@ def _check_importable(use: str) -> None:
         raise BadInput(
             f"{use!r} is registered in this process only: name it as path/to/file.py:Class"
         )
-
-
-def _check_file(use: str) -> None:
-    if is_file_spec(use):
-        file = use.rpartition(":")[0]
-        try:
-            there = Path(file).is_file()
-        except (OSError, ValueError):
-            there = False
-        if not there:
-            raise BadInput(f"the estimator file {file!r} does not exist")
-    else:
-        registry.estimator.find(use)
 
 
 def _table(spec: str | Mapping[str, Any]) -> dict[str, Any]:

@@ -6,13 +6,13 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from testbed.sweep.metrics import LARGER, is_time, wording
+from testbed.sweep.metrics import LARGER, Wording, is_time, wording
 
 _MARGIN = 0.1  # of a's median: "no worse" is claimed where the interval excludes more than this
 
 
-def sentence(a: str, b: str, found: Mapping[str, Mapping[str, Any]], pairs: int) -> str:
-    """What is known about b against a, over `pairs` paired runs.
+def sentence(a: str, b: str, found: Mapping[str, Mapping[str, Any]], pairs: int, runs: int) -> str:
+    """What is known about b against a, over `runs` paired runs of `pairs` seeds.
 
     "No worse" is a claim of its own: the interval of the difference must lie within a tenth of a's
     median. Where it is wider, nothing is known.
@@ -39,7 +39,8 @@ def sentence(a: str, b: str, found: Mapping[str, Mapping[str, Any]], pairs: int)
         parts.append(f"no worse in {_join(alike)}")
     if open_:
         parts.append(f"undecided in {_join(open_)}")
-    return f"{b} {', '.join(parts)} (against {a}, {pairs} paired runs)."
+    of = "" if runs == pairs else f" of {pairs} seeds"
+    return f"{b} {', '.join(parts)} (against {a}, {runs} paired runs{of})."
 
 
 def _difference(
@@ -53,6 +54,8 @@ def _difference(
         shares = {n: entry["settled"][n]["share"] for n in (a, b)}
         if size is None or low is None or high is None:
             return f"settles in {shares[b]:.0%} of runs rather than {shares[a]:.0%} ({words.words})"
+        if (size < 0) != good or size == 0:
+            return _by_ranks(words, pair, good)
         verb = "settles" if "settle" in metric else f"has its {words.words}"
         how = "faster" if good else "slower"
         text = f"{verb} {_range(size, low, high, 1, 's')} {how}"
@@ -63,17 +66,34 @@ def _difference(
         return text
     if size is None or low is None or high is None:
         return f"has a {'better' if good else 'worse'} {words.words} where the other has none"
+    if (size < 0) != good or size == 0:
+        return _by_ranks(words, pair, good)
     if metric in LARGER:
         how = "larger" if good else "smaller"
     else:
         how = "smaller" if good else "larger"
     unit = "points" if words.unit == "%" else words.unit  # 5 % is 1 point, not 1 %, below 6 %
     amount = _range(size, low, high, words.factor, unit)
-    return f"has a {words.words} {how} by {amount}"
+    article = "an" if words.words[0] in "aeiou" else "a"
+    return f"has {article} {words.words} {how} by {amount}"
+
+
+def _by_ranks(words: Wording, pair: Mapping[str, Any], good: bool) -> str:
+    """The test weighs every pair by its rank; the median may lie at zero, or beyond."""
+    unit = "points" if words.unit == "%" else words.unit
+    amount, low, high = (_number(words.factor * x) for x in (pair["difference"], *pair["ci95"]))
+    return (
+        f"is {'better' if good else 'worse'} in {words.words} by ranks (effect "
+        f"{pair['effect']:+.2f}), though the median difference is "
+        + f"{amount} {unit}".strip()
+        + f" [{low}, {high}]"
+    )
 
 
 def _range(size: float, low: float, high: float, factor: float, unit: str) -> str:
-    ends = sorted(abs(factor * x) if low * high > 0 else factor * x for x in (low, high))
+    """A difference without its sign, which the words tell; its interval the same way round."""
+    sign = math.copysign(factor, size)
+    ends = sorted((sign * low, sign * high))
     shown = [_number(abs(factor * size)), *(_number(x) for x in ends)]
     space = " " if unit else ""
     return f"{shown[0]}{space}{unit} [{shown[1]}, {shown[2]}]"

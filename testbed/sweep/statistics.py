@@ -7,7 +7,7 @@ other, as bad as another such run, and never dropped.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 from scipy import stats
@@ -28,18 +28,27 @@ def paired_differences(a: Array, b: Array) -> Array:
 def wilcoxon(d: Array) -> float:
     """Two-sided p of the signed-rank test (Wilcoxon 1945; zeros after Pratt 1959).
 
-    Infinite differences share the highest rank. With fewer than 51 pairs and neither ties nor
-    zeros the distribution is exact, else normal.
+    Infinite differences share the highest rank. With fewer than 51 differences that are not zero
+    the distribution over all their signs is exact, ties or not, else normal.
     """
     d = _finite_ranks(d)
     if not np.any(d):
         return 1.0
-    size = np.abs(d)
-    smooth = np.all(size > 0) and np.unique(size).size == size.size
-    exact = bool(smooth) and d.size <= 50
+    if np.count_nonzero(d) <= 50:
+        return _sign_flips(d)
     with np.errstate(all="ignore"):
-        p = stats.wilcoxon(d, zero_method="pratt", method="exact" if exact else "asymptotic").pvalue
+        p = stats.wilcoxon(d, zero_method="pratt", method="asymptotic").pvalue
     return 1.0 if math.isnan(p) else float(p)
+
+
+def _sign_flips(d: Array) -> float:
+    """Exact two-sided p of the rank sum: every difference may have had the other sign."""
+    doubled = np.rint(2 * stats.rankdata(np.abs(d))).astype(int)[d != 0]  # ties: half ranks
+    chance = np.ones(1)  # of every sum of the positive ones' doubled ranks
+    for rank in doubled:
+        chance = 0.5 * (np.pad(chance, (0, rank)) + np.pad(chance, (rank, 0)))
+    seen = int(doubled[d[d != 0] > 0].sum())
+    return min(1.0, 2 * float(min(chance[: seen + 1].sum(), chance[seen:].sum())))
 
 
 def rank_biserial(d: Array) -> float:
@@ -113,10 +122,24 @@ def kaplan_meier_median(times: Array, settled: Array) -> tuple[float | None, Arr
     return median, np.asarray(left.quantiles), np.asarray(left.probabilities)
 
 
-def share_interval(hits: int, n: int) -> tuple[float, float]:
-    """95 % interval of a share (Wilson 1927)."""
-    found = stats.binomtest(hits, n).proportion_ci(method="wilson")
-    return float(found.low), float(found.high)
+def share_interval(share: float, n: int) -> tuple[float, float]:
+    """95 % interval of a share among n independent cases (Wilson 1927)."""
+    z2 = stats.norm.ppf(0.975) ** 2
+    middle = (share + z2 / (2 * n)) / (1 + z2 / n)
+    half = math.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n * n))) / (1 + z2 / n)
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def by_case(d: Array, cases: Sequence[Hashable]) -> Array:
+    """One value a case (m,), the median of its own, in the order in which cases first come.
+
+    Runs of one seed at several points of a grid are repeated looks at one case: counted as if
+    each were a case of its own, they would make chance look certain.
+    """
+    groups: dict[Hashable, list[float]] = {}
+    for case, x in zip(cases, np.asarray(d, float), strict=True):
+        groups.setdefault(case, []).append(float(x))
+    return np.array([median(np.array(values)) for values in groups.values()])
 
 
 def _finite_ranks(d: Array) -> Array:

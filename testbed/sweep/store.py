@@ -17,7 +17,8 @@ import io
 import json
 import sqlite3
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping
+import zipfile
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -78,7 +79,7 @@ class Store:
                 self._db.execute("PRAGMA journal_mode = WAL")
                 self._db.execute("PRAGMA synchronous = NORMAL")
             self._check_version(write)
-        except sqlite3.Error as error:
+        except (sqlite3.Error, ValueError) as error:  # also names that are no text
             self.close()
             raise BadInput(f"{str(self.path)!r} cannot be used as a store: {error}") from None
         except OSError as error:
@@ -125,18 +126,39 @@ class Store:
 
     # -------------------------------------------------------------- writing
 
-    def plan(self, cells: Iterable[tuple[Any, ...]], entries: Iterable[tuple[Any, ...]]) -> None:
-        """What the study consists of; what was planned before and has no new key stays.
+    def plan(
+        self,
+        cells: Sequence[tuple[Any, ...]],
+        entries: Iterable[tuple[Any, ...]],
+        belongs: Callable[[str, str, int, str, str, str], bool],
+    ) -> int:
+        """What the study consists of now; how many finished runs are no part of it any more.
+
+        Other seeds and estimators that were planned before stay where they saw the same streams.
+        What is taken out is not deleted: planned again, it is there.
 
         Args:
             cells: (scenario, cell, resolved scenario as JSON).
             entries: (scenario, cell, seed, estimator, its place among them, key).
+            belongs: Whether (scenario, cell, seed, estimator, key, digest of the stream) of a run
+                planned before stays; asked for these cells only.
         """
+        old = "SELECT e.scenario, e.cell, e.seed, e.estimator, e.key, coalesce(r.stream, '')"
+        old += (
+            " FROM entries e LEFT JOIN runs r ON r.key = e.key WHERE e.scenario = ? AND e.cell = ?"
+        )
         with self._db:
+            found = [row for c in cells for row in self._db.execute(old, c[:2]).fetchall()]
+            stale = [row for row in found if not belongs(*row)]
+            self._db.executemany(
+                "DELETE FROM entries WHERE (scenario, cell, seed, estimator) = (?, ?, ?, ?)",
+                (row[:4] for row in stale),
+            )
             self._db.executemany("INSERT OR REPLACE INTO cells VALUES (?, ?, ?)", cells)
             self._db.executemany(
                 "INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?, ?, ?)", entries
             )
+        return sum(bool(stream) for *_, stream in stale)
 
     def add(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Finished runs, all in one transaction; one that is there already is left as it is."""
@@ -192,12 +214,12 @@ class Store:
         ):
             yield {
                 "scenario": scenario,
-                "cell": json.loads(cell),
+                "cell": self._data(cell),
                 "seed": seed,
                 "estimator": name,
                 "failed": reason,
-                **json.loads(result),
-                "timing": json.loads(timing),
+                **self._data(result),
+                "timing": self._data(timing),
                 "seconds": seconds,
                 "key": key,
             }
@@ -206,7 +228,7 @@ class Store:
         """Results of these runs, whether or not the study lists them."""
         found = self._db.execute("SELECT key, reason, result FROM runs")
         return [
-            {"key": key, "failed": reason, **json.loads(result)}
+            {"key": key, "failed": reason, **self._data(result)}
             for key, reason, result in found
             if key in keys
         ]
@@ -214,12 +236,12 @@ class Store:
     def resolved(self) -> dict[tuple[str, str], dict[str, Any]]:
         """(scenario, cell as JSON) → the resolved scenario."""
         found = self._db.execute("SELECT scenario, cell, resolved FROM cells")
-        return {(scenario, cell): json.loads(text) for scenario, cell, text in found}
+        return {(scenario, cell): self._data(text) for scenario, cell, text in found}
 
     def tunings(self) -> list[dict[str, Any]]:
         """Records of the tunings done here."""
         return [
-            json.loads(r) for (r,) in self._db.execute("SELECT record FROM tunings ORDER BY key")
+            self._data(r) for (r,) in self._db.execute("SELECT record FROM tunings ORDER BY key")
         ]
 
     def history(self, key: str) -> dict[str, Array]:
@@ -227,8 +249,23 @@ class Store:
         found = self._db.execute("SELECT data FROM series WHERE key = ?", (key,)).fetchone()
         if found is None:
             raise BadInput("this run has no time series: sweep with --history to keep them")
-        with np.load(io.BytesIO(found[0]), allow_pickle=False) as arrays:
-            return dict(arrays)
+        try:
+            with np.load(io.BytesIO(found[0]), allow_pickle=False) as arrays:
+                return dict(arrays)
+        except (ValueError, OSError, zipfile.BadZipFile, EOFError):
+            raise self._damaged() from None
+
+    def _data(self, text: str) -> dict[str, Any]:
+        try:
+            data = json.loads(text)
+        except (ValueError, TypeError):
+            data = None
+        if not isinstance(data, dict):
+            raise self._damaged()
+        return data
+
+    def _damaged(self) -> BadInput:
+        return BadInput(f"{str(self.path)!r} is damaged: a row cannot be read; sweep into another")
 
 
 @contextmanager

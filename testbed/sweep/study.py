@@ -13,6 +13,7 @@ from testbed.sweep.drive import Progress, drive
 from testbed.sweep.executors import open_pool
 from testbed.sweep.grid import check_seeds, read_seeds
 from testbed.sweep.job import Limits
+from testbed.sweep.metrics import check_metrics
 from testbed.sweep.plan import make_plan
 from testbed.sweep.store import open_store
 
@@ -27,8 +28,10 @@ class Study:
         failed: Runs of the last sweep that failed, now or before.
         skipped: Runs that were in the store already.
         seconds: That it took.
-        faults: (estimator, reason, how often), of the runs done just now.
+        faults: (estimator, reason, how often), of the runs of the last sweep, now or before.
         keys: Of all runs of the last sweep, in the store's rows.
+        dropped: Runs of another study in this folder that are kept but no longer listed: their
+            streams or their estimator are not those of the last sweep.
     """
 
     folder: Path
@@ -38,6 +41,7 @@ class Study:
     seconds: float = 0.0
     faults: list[tuple[str, str, int]] = field(default_factory=list)
     keys: frozenset[str] = frozenset()
+    dropped: int = 0
 
     def rows(self) -> list[dict[str, Any]]:
         """One dict a run: scenario, cell, seed, estimator, failed, metrics, changes, timing."""
@@ -90,6 +94,7 @@ def sweep(
         progress: Called now and then with a `Progress`.
     """
     chosen = read_seeds(seeds, "seeds") if isinstance(seeds, str) else check_seeds(list(seeds))
+    check_metrics([metric])
     folder = Path(out)
     if folder.exists() and not folder.is_dir():
         raise BadInput(f"--out {str(out)!r} is a file: name a folder, new or existing")
@@ -118,4 +123,5 @@ def sweep(
         state.seconds,
         [(name, reason, n) for (name, reason), n in state.faults.most_common()],
         frozenset(entry.key for entry in plan.entries()),
+        state.dropped,
     )

@@ -9,13 +9,12 @@ are in a store, so the same command gives the same answer and goes on where it w
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
-
-import numpy as np
 
 from testbed.core.errors import BadInput
 from testbed.core.spec import parse_spec
@@ -46,6 +45,7 @@ class Tuning:
         default: Both for the setting that was given.
         runs: How many runs it took (or found in the store).
         trials: Every setting tried, with its cost.
+        faults: Why runs failed, and how many of them.
     """
 
     spec: str
@@ -60,6 +60,12 @@ class Tuning:
     train_seeds: list[int]
     test_seeds: list[int]
     trials: list[dict[str, Any]]
+    faults: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def futile(self) -> bool:
+        """Whether every setting tried but the given one failed in most of its runs."""
+        return all(t["cost"] is None for t in self.trials[1:] or self.trials)
 
     def document(self) -> dict[str, Any]:
         """All of it as JSON-able data."""
@@ -130,91 +136,113 @@ def tune(
         raise BadInput(
             f"there is no number to tune in {spec!r}: say --param key=low:high or key=a|b|…"
         )
-    limits = Limits(time_limit, memory_limit)
-    trials = 0
-    runs = 0
-
     with open_store(out, write=True) as store, open_pool(executor, workers) as pool:
+        limits = Limits(time_limit, memory_limit)
+        study = _Study(spec, scenario, metric, sets, limits, trust_plugins, store, pool)
+        study.show = None if progress is None else lambda n, p: progress(n, budget, p)
+        return study.tune(space, seeds["train"], seeds["test"], budget, optuna)
 
-        def score(params: Mapping[str, Any], which: str, name: str) -> float:
-            """Median cost of a setting over the seeds."""
-            nonlocal runs
-            table = {**with_params(spec, params), "name": name}
-            found = _costs(
-                table, scenario, seeds[which], metric, store, pool, limits, sets, trust_plugins,
-                which == "test",
-                None if progress is None else lambda p: progress(trials, budget, p),
-            )  # fmt: skip
-            runs += len(found)
-            return median(found)
+
+@dataclass
+class _Study:
+    """Runs settings of one estimator on one scenario, and keeps count."""
+
+    spec: str | Mapping[str, Any]
+    scenario: Any
+    metric: str
+    sets: Sequence[str]
+    limits: Limits
+    trust: bool
+    store: Store
+    pool: Pool
+    show: Callable[[int, Progress], None] | None = None
+    settings: int = 0
+    runs: int = 0
+    faults: Counter[str] = field(default_factory=Counter)
+
+    def tune(
+        self, space: Space, train: list[int], test: list[int], budget: int, optuna: Any
+    ) -> Tuning:
+        """Search on the training seeds, judge what was found on the others, and write it down."""
+        name = label(parse_spec(self.spec).use)
 
         def objective(trial: Any) -> float:
-            nonlocal trials
-            trials += 1
-            params = {name: part.suggest(trial, name) for name, part in space.items()}
+            self.settings += 1
+            params = {key: part.suggest(trial, key) for key, part in space.items()}
             trial.set_user_attr("params", params)
-            found = score(params, "train", label(parse_spec(spec).use))
+            found = self.cost(params, train, name)
             return found if math.isfinite(found) else _WORST
 
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         search = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=0))
-        given = defaults(spec)
+        given = defaults(self.spec)
         start = {n: a for n, part in space.items() if (a := part.ask(given.get(n))) is not None}
         first = len(start) == len(space)
         if first:
             search.enqueue_trial(start)
         search.optimize(objective, n_trials=budget)
-        base = float(search.trials[0].value) if first else score({}, "train", "as given")
+        base = float(search.trials[0].value) if first else self.cost({}, train, name)
         best = dict(search.best_trial.user_attrs["params"])
         train_cost = float(search.best_value)
         if base <= train_cost:  # nothing tried is better than what was given
             best, train_cost = {n: given[n] for n in space if n in given}, base
-        tuned = with_params(spec, best)
-        name = label(tuned["use"])
-        test_cost = score(best, "test", f"{name} tuned")
+        tuned = with_params(self.spec, best)
+        tested = {
+            which: self.cost(params, test, f"{name} {which}", listed=True)
+            for which, params in (("tuned", best), ("as given", {}))
+        }
         result = Tuning(
             spec_text(tuned),
             best,
-            _shown(metric, train_cost),
-            _shown(metric, test_cost),
-            {"train": _shown(metric, base), "test": _shown(metric, score({}, "test", "as given"))},
-            runs,
-            metric,
-            str(scenario) if isinstance(scenario, str | Path) else "scenario",
+            _shown(self.metric, train_cost),
+            _shown(self.metric, tested["tuned"]),
+            {
+                "train": _shown(self.metric, base),
+                "test": _shown(self.metric, tested["as given"]),
+            },
+            self.runs,
+            self.metric,
+            str(self.scenario) if isinstance(self.scenario, str | Path) else "scenario",
             budget,
-            seeds["train"],
-            seeds["test"],
+            train,
+            test,
             [
-                {"params": t.user_attrs.get("params", {}), "cost": _shown(metric, t.value)}
+                {"params": t.user_attrs.get("params", {}), "cost": _shown(self.metric, t.value)}
                 for t in search.trials
             ],
+            dict(self.faults.most_common()),
         )
-        store.add_tuning(digest([result.spec, result.scenario, metric]), result.document())
-    return result
+        key = digest([result.spec, result.scenario, self.metric])
+        self.store.add_tuning(key, result.document())
+        return result
 
+    def cost(
+        self, params: Mapping[str, Any], seeds: Sequence[int], name: str, listed: bool = False
+    ) -> float:
+        """Median cost of a setting over seeds.
 
-def _costs(
-    table: Mapping[str, Any],
-    scenario: Any,
-    seeds: Sequence[int],
-    metric: str,
-    store: Store,
-    pool: Pool,
-    limits: Limits,
-    sets: Sequence[str],
-    trust: bool,
-    listed: bool,
-    show: Callable[[Progress], None] | None,
-) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Costs of one setting on all seeds (n,)."""
-    plan = make_plan(
-        [scenario], seeds, sets=sets, estimators=[table], only=True, limits=limits, trust=trust
-    )
-    drive(plan, store, pool, show, listed=listed)
-    found = costs(metric, store.runs({entry.key for entry in plan.entries()}))
-    if found is None:
-        raise BadInput(f"{metric} has no value for this estimator on this scenario: name another")
-    return found
+        Args:
+            params: That it changes.
+            seeds: To run it on.
+            name: Under which its runs are kept.
+            listed: Whether they are a part of the study that the folder shows.
+        """
+        plan = make_plan(
+            [self.scenario], seeds, sets=self.sets, only=True, limits=self.limits,
+            estimators=[{**with_params(self.spec, params), "name": name}], trust=self.trust,
+        )  # fmt: skip
+        show = self.show
+        watch = None if show is None else lambda p: show(self.settings, p)
+        drive(plan, self.store, self.pool, watch, listed=listed)
+        rows = self.store.runs({entry.key for entry in plan.entries()})
+        self.runs += len(rows)
+        self.faults.update(row["failed"] for row in rows if row["failed"])
+        found = costs(self.metric, rows)
+        if found is None:
+            raise BadInput(
+                f"{self.metric} has no value for this estimator on this scenario: name another"
+            )
+        return median(found)
 
 
 def spec_text(table: Mapping[str, Any]) -> str:

@@ -22,3 +22,4 @@ _TINY = {
 with suppress(Exception):
     run(_TINY, plugin_timeout=None)
     job.code_digest()
+    job.named_files({}, None)  # looks through the installed plugins, which takes its time once

@@ -54,13 +54,43 @@ def test_an_environment_is_compared_with_as_many_bare_samples():
     assert (env.plant.data.qpos == bare.plant.data.qpos).all()  # the same motion
 
 
+def test_the_bounds_of_a_sweep_are_told_where_they_break():
+    fine = {
+        "throughput": {"throughput_ratio_median_of_blocks": 0.95, "cpu_overhead_ms": 5.0},
+        "memory": {"growth_mb": 3.0},
+    }
+    assert sweep_throughput.broken(fine) == []
+    broken = {
+        "throughput": {"throughput_ratio_median_of_blocks": 0.85, "cpu_overhead_ms": 25.0},
+        "memory": {"growth_mb": 30.0},
+    }
+    assert sweep_throughput.broken(broken) == [
+        "sweep: 0.85 of the speed of two loops, at least 0.9",
+        "sweep: 25.00 ms of CPU time more a run, at most 20",
+        "sweep: 30.00 MB more memory over the runs, at most 20",
+    ]
+
+
+def test_the_compared_run_takes_as_long_as_it_says():
+    longer = sweep_throughput.long_enough(sweep_throughput.SHORT, least=10.0)
+    assert longer["duration"] > 5 * sweep_throughput.SHORT["duration"]
+    same = sweep_throughput.long_enough(sweep_throughput.SHORT, least=1e-9)
+    assert same == sweep_throughput.SHORT
+
+
 @pytest.mark.slow
 def test_sweep_throughput_compares_the_same_runs():
     found = sweep_throughput.throughput(4, 2, sweep_throughput.SHORT)
     assert found["runs"] == 4
-    assert found["throughput_ratio"] > 0
-    assert found["cpu_ms_of_a_run_alone"] > 0
-    assert sweep_throughput.memory(12, 2)["runs"] == 12
+    per_run = found["cpu_ms_of_a_run_alone"]
+    assert 0 < per_run < 1e3 * found["wall_s_of_a_run"] * 1.2  # a process has one core at most
+
+
+@pytest.mark.slow
+def test_the_memory_of_a_sweep_is_flat():
+    found = sweep_throughput.memory(300, 100)
+    assert found["runs"] == 300
+    assert found["growth_mb"] < 10.0
 
 
 def test_scoring_is_timed_on_a_session_that_is_scored_in_full():

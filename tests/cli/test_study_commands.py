@@ -50,6 +50,43 @@ def test_a_failing_estimator_is_named_and_the_exit_code_is_1(cli, folder):
     assert done.code == 1
     assert json.loads(done.out)["failed"] == 2
     assert "estimator 'Bad' failed 2 ×: RuntimeError: no" in done.err
+    again = cli(
+        "sweep", "tiny.toml", "--seeds", "0:2", "--estimator", "bad.py:Bad", "--out", "o", *SERIAL
+    )
+    assert again.code == 1
+    assert "estimator 'Bad' failed 2 ×: RuntimeError: no" in again.err
+    assert "--retry-failed" in again.err
+    assert "Bad failed 2 ×: RuntimeError: no" in cli("results", "o").out
+
+
+def test_a_sweep_says_what_it_leaves_out_and_how_to_look(cli, folder):
+    sweep = ("sweep", "tiny.toml", "--out", "my out", *SERIAL)
+    assert "testbed results 'my out'" in cli(*sweep, "--seeds", "0:3").out
+    other = cli(*sweep, "--seeds", "0:1", "--set", "noise.scale=9")
+    assert "2 runs of an earlier sweep in my out had other streams" in other.err
+
+
+def test_compare_says_which_is_which(cli, folder):
+    done = cli(
+        "compare", "rls:prior_std=1.0", "rls:prior_std=0.001", "--scenario", "tiny.toml", "--seeds",
+        "0:2", *SERIAL,
+    )  # fmt: skip
+    assert "rls is rls:prior_std=1.0\nrls#2 is rls:prior_std=0.001\n" in done.out
+
+
+def test_tuning_that_fails_throughout_says_why(cli, folder):
+    (folder / "bad.py").write_text(
+        "class Bad:\n    inputs = {'eq': '@measured'}\n"
+        "    def __init__(self, gain=1.0): pass\n    def reset(self, problem): pass\n"
+        "    def update(self, eq): raise RuntimeError('no')\n"
+    )
+    done = cli(
+        "tune", "bad.py:Bad", "--scenario", "tiny.toml", "--train", "0:2", "--test", "5:6",
+        "--budget", 2, *SERIAL,
+    )  # fmt: skip
+    assert done.code == 1
+    assert "runs failed: RuntimeError: no" in done.err
+    assert "nothing was tuned" in done.err
 
 
 def test_compare(cli, folder):
@@ -100,6 +137,11 @@ SWEEP = ("sweep", "tiny.toml", "--out", "out")
         ((*SWEEP, "--seeds", "0:2", "--estimator", "rsl"), "unknown estimator 'rsl'"),
         ((*SWEEP, "--seeds", "0:2", "--estimator", "rls:prior_sdt=1"), "prior_sdt"),
         ((*SWEEP, "--seeds", "0:2", "--estimator", "no.py:Mine"), "does not exist"),
+        ((*SWEEP, "--seeds", "0:2", "--estimator", "mine.py:Mina"), "unknown class 'Mina'"),
+        ((*SWEEP, "--seeds", "0:2", "--estimator", "mine.py:Mine:gian=3"), "'gian'"),
+        ((*SWEEP, "--seeds", "0:2", "--metric", "mas_rel"), "unknown metric 'mas_rel'"),
+        ((*SWEEP, "--seeds", "0:2", "--executor", "dask=garbage"), "expected the scheduler's"),
+        (("results", "nowhere", "--metric", "setle_2_s"), "unknown metric 'setle_2_s'"),
         ((*SWEEP, "--seeds", "0:2", "--only"), "--only"),
         ((*SWEEP, "--seeds", "0:2", "--executor", "threads"), "expected serial, process or dask"),
         ((*SWEEP, "--seeds", "0:2", "--workers", "0"), "--workers must be at least 1"),

@@ -50,6 +50,45 @@ def test_two_copies_differ_in_at_most_five_of_a_hundred_repetitions(n):
     assert found <= 5
 
 
+def on_a_grid(rng, name, shared, scale=1.0, settles=0.6):
+    """Rows of one estimator at three points of a grid: one draw a seed, nearly the same at each.
+
+    Errors are rounded, so that there are ties, and in many runs nothing ever settles.
+    """
+    own = rng.normal(size=len(shared))
+    found = []
+    for cell in (0.5, 1.0, 2.0):
+        error = np.round(scale * cell * np.exp(shared + 0.6 * own), 1)
+        time = [float(e) if u < settles else None for e, u in zip(error, shared % 1, strict=True)]
+        values = {"mass_rel_error_final": error, "settle_10_s": time}
+        found += [{**row, "cell": {"noise.scale": cell}} for row in rows(values, name)]
+    return found
+
+
+def test_two_copies_on_a_grid_with_ties_and_censoring_differ_in_at_most_five_of_a_hundred():
+    found = 0
+    for repetition in range(100):
+        rng = np.random.default_rng([9, repetition])
+        shared = rng.normal(size=20)
+        comparison = compare_rows([*on_a_grid(rng, "a", shared), *on_a_grid(rng, "b", shared)])
+        assert (comparison.pairs, comparison.runs) == (20, 60)
+        found += any(entry["better"] for entry in comparison.metrics.values())
+    assert found <= 5
+
+
+def test_a_better_one_on_a_grid_is_found():
+    found = 0
+    for repetition in range(20):
+        rng = np.random.default_rng([10, repetition])
+        shared = rng.normal(size=30)
+        comparison = compare_rows(
+            [*on_a_grid(rng, "a", shared), *on_a_grid(rng, "b", shared, scale=0.4)]
+        )
+        assert "90 paired runs of 30 seeds" in comparison.sentences[0]
+        found += all(entry["better"] == "b" for entry in comparison.metrics.values())
+    assert found >= 18
+
+
 def test_a_better_one_is_found_nearly_always():
     found = 0
     for repetition in range(50):
@@ -86,6 +125,31 @@ def test_a_better_one_is_told_in_a_sentence():
     assert back.metrics["settle_10_s"]["difference"] == pytest.approx(-entry["difference"])
     assert back.metrics["settle_10_s"]["p"] == pytest.approx(entry["p"])
     assert "slower" in back.sentences[0]
+
+
+def test_a_sentence_never_contradicts_its_figures():
+    # By ranks B is better: it wins by much where it wins. In most runs it is a little slower.
+    difference = np.r_[np.full(21, 0.01), -np.linspace(1.0, 2.0, 19)]
+    settle = np.linspace(5.0, 6.0, 40)
+    a = rows({"settle_10_s": settle, "inertia_rel_error_final": settle}, "A")
+    b = rows({"settle_10_s": settle + difference, "inertia_rel_error_final": settle - 1.0}, "B")
+    comparison = compare_rows([*a, *b])
+    entry = comparison.metrics["settle_10_s"]
+    assert entry["difference"] == pytest.approx(0.01)
+    assert entry["better"] == "B"
+    (text,) = comparison.sentences
+    assert "faster" not in text
+    assert "an inertia error smaller by" in text
+    assert "better in time to 10 % by ranks" in text
+    assert "though the median difference is 0.01 s [" in text
+
+
+def test_the_interval_of_a_sentence_points_the_same_way_as_its_number():
+    from testbed.sweep.sentences import _range
+
+    assert _range(-0.4, -1.2, 0.1, 1, "s") == "0.4 s [-0.1, 1.2]"
+    assert _range(0.4, -0.1, 1.2, 1, "s") == "0.4 s [-0.1, 1.2]"
+    assert _range(-0.4, -0.6, -0.2, 1, "s") == "0.4 s [0.2, 0.6]"
 
 
 def test_no_worse_is_not_claimed_where_nothing_is_known():

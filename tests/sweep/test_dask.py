@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import socket
+import sqlite3
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 
@@ -103,25 +103,41 @@ def test_a_plugin_that_crashes_costs_no_worker(cluster, tmp_path):
 
 
 def test_the_runs_of_a_killed_worker_are_done_elsewhere(cluster, tmp_path):
-    address, workers = cluster
+    from distributed import Client
+
+    address, _ = cluster
     scenario = write(tmp_path)
-    killed = []
+    common = {"seeds": "0:40", "sets": ["duration=1.0"]}
+    at_work: list[str] = []  # jobs of the worker that is killed
+    own: set[int] = set()  # its process and those below, in which its runs are done
+    when = []
 
     def kill_one_at_work(progress):
-        if progress.done > 5 and not killed:
-            nannys_child = next(
-                p for p in workers[0].children() if "spawn_main" in " ".join(p.cmdline())
-            )
-            killed.append(nannys_child.pid)
-            threading.Thread(target=nannys_child.kill).start()
+        if progress.done <= 5 or when:
+            return
+        with Client(address, timeout=5, set_as_default=False) as client:
+            pids = client.run(os.getpid)
+            busy = {worker: keys for worker, keys in client.processing().items() if keys}
+        if busy:
+            worker, keys = busy.popitem()
+            process = psutil.Process(pids[worker])
+            at_work.extend(keys)
+            own.update({process.pid, *(p.pid for p in process.children(recursive=True))})
+            process.kill()
+            when.append(time.time())
 
     study = sweep(
-        scenario, seeds="0:60", out=tmp_path / "dask", executor=f"dask={address}",
-        progress=kill_one_at_work,
+        scenario, out=tmp_path / "dask", executor=f"dask={address}", progress=kill_one_at_work,
+        **common,
     )  # fmt: skip
-    assert killed
-    assert (study.done, study.failed) == (60, 0)
-    sweep(scenario, seeds="0:60", out=tmp_path / "process")
+    assert at_work  # something was lost
+    assert (study.done, study.failed) == (40, 0)
+    with sqlite3.connect(tmp_path / "dask" / "sweep.sqlite") as db:
+        runs = db.execute("SELECT worker, finished FROM runs").fetchall()
+    after = {int(worker.rpartition(":")[2]) for worker, finished in runs if finished > when[0] + 1}
+    assert after
+    assert not after & own  # and done by others
+    sweep(scenario, out=tmp_path / "process", **common)
     assert content(tmp_path / "dask") == content(tmp_path / "process")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import xml.etree.ElementTree as ET
 
 import numpy as np
@@ -75,7 +76,6 @@ def test_the_latex_table_has_rules_bold_and_intervals(rows):
     bold = [line for line in text.splitlines() if r"\mathbf" in line]
     assert len(bold) == 3
     assert all(line.startswith(r"b\_2") and r"\pm" in line for line in bold)
-    assert text.count("{") == text.count("}")
     # The same in all rows: nobody is best.
     assert r"$100 \pm 0$" in text
 
@@ -88,6 +88,9 @@ def test_the_latex_table_has_rules_bold_and_intervals(rows):
         ((0.5, None, None), "50"),
         ((None, None, None), None),
         ((0.0, 0.0, 0.0), "0 ± 0"),
+        ((3.2e-10, 3.1e-10, 3.3e-10), "(3.20 ± 0.10)e-8"),
+        ((0.01, 0.01 - 1e-9, 0.01 + 1e-9), "1.000000 ± 1e-07"),
+        ((2e7, 1e7, 3e7), "(2.0 ± 1.0)e9"),
     ],
 )
 def test_as_many_digits_as_the_interval_warrants(figures, expected):
@@ -98,8 +101,63 @@ def test_as_many_digits_as_the_interval_warrants(figures, expected):
     assert found == expected
 
 
-def test_special_letters_are_escaped():
-    assert escape("a_b & 5 % {x} \\") == r"a\_b \& 5 \% \{x\} \textbackslash{}"
+def test_latex_never_sees_a_sum_in_a_number():
+    def shown(median, low, high):
+        figures = {"median": median, "low": low, "high": high}
+        return number_with_interval(figures, "prediction_rmse", tex=True)
+
+    assert shown(2000.0, None, None) == r"2 \times 10^{3}"
+    assert shown(0.0, -2000.0, 2000.0) == r"0 \pm 2 \times 10^{3}"
+    assert shown(3.2e-8, 3.1e-8, 3.3e-8) == r"(3.20 \pm 0.10) \times 10^{-8}"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a_b & 5 % {x} \\", r"a\_b \& 5 \% \{x\} \textbackslash{}"),
+        ("[0]", "{[}0{]}"),  # a row's end takes what follows in brackets for its argument
+        ("a\nb", "a b"),
+        ("τ‹Ω", r"$\tau$$\langle$$\Omega$"),
+        ("a<b|c", r"a\textless{}b\textbar{}c"),
+    ],
+)
+def test_special_letters_are_escaped(text, expected):
+    assert escape(text) == expected
+
+
+def test_the_latex_table_reads_back_as_its_rows(rows):
+    """Rows and columns as LaTeX splits them: every line has its cells, none an open group."""
+    lines = [r for r in rows if not (r["estimator"] == "b_2" and r["seed"] > 5)]
+    for row in lines:
+        row["estimator"] = {"a": "[a] & {$b", "b_2": "b_2"}[row["estimator"]]
+    text = latex(summarise(lines, ["mass_rel_error_final", "consistent_fraction"]))
+    body = text.split(r"\toprule")[1].split(r"\bottomrule")[0].replace(r"\midrule", "")
+    table = [re.split(r"(?<!\\)&", line) for line in body.strip().split(r"\\") if line.strip()]
+    assert [len(cells) for cells in table] == [3, *([1, 3, 3] * 3)]
+    for cell in (cell.strip() for cells in table for cell in cells):
+        bare = cell.replace(r"\{", "").replace(r"\}", "").replace(r"\$", "")
+        assert not cell.startswith("[")
+        assert bare.count("$") % 2 == 0
+        assert bare.count("{") == bare.count("}")
+    assert "6–9 runs" in table[1][0]  # who ran less is not hidden
+
+
+def test_names_with_dollars_and_large_grids_are_drawn(rows, tmp_path):
+    more = [
+        {**row, "estimator": f"{row['estimator']}$^$", "cell": {**row["cell"], "x.tau": tau}}
+        for row in rows
+        for tau in (0.1, 0.2, 0.3)
+    ]
+    export(more, tmp_path / "dots.svg")
+    root = ET.parse(tmp_path / "dots.svg").getroot()
+    labels = {"".join(e.itertext()) for e in root.iter() if e.tag.endswith("text")}
+    assert "a$^$" in labels
+    assert "scale=5.0 tau=0.3" in labels
+    assert float(root.get("height").removesuffix("pt")) > 18 * 0.2 * 72  # a line for each of 18
+    assert "rotate(-30" not in (tmp_path / "dots.svg").read_text()
+    for row in rows:
+        row["estimator"] += "$^$"
+    export(rows, tmp_path / "lines.pdf")
 
 
 def test_figures_are_one_column_wide_and_the_same_every_time(rows, tmp_path):

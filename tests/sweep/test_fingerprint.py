@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+import importlib
+
 import pytest
 
-from testbed.sweep.fingerprint import closure, code_digest, estimator_digest, named_files
+from testbed.core import registry
+from testbed.sweep import fingerprint
+from testbed.sweep.fingerprint import (
+    _registered,
+    closure,
+    code_digest,
+    estimator_digest,
+    named_files,
+)
 
 
 @pytest.fixture
@@ -83,6 +93,88 @@ def test_a_model_counts_with_what_it_includes(tmp_path):
         before = after
 
 
-def test_the_package_itself_counts_once():
-    assert code_digest() == code_digest()
-    assert len(code_digest()) == 64
+def test_a_model_is_found_where_the_plant_finds_it(tmp_path, monkeypatch):
+    """Beside the scenario first, then in the current folder; its suffix may be left out."""
+    beside, here = tmp_path / "beside", tmp_path / "here"
+    beside.mkdir()
+    here.mkdir()
+    monkeypatch.chdir(here)
+    for name in ("robot.xml", "robot"):
+        (here / "robot.xml").write_text("<mujoco/>")
+        data = {"plant": {"use": "mjcf", "model": name}}
+        before = named_files(data, beside)
+        (here / "robot.xml").write_text("<mujoco model='other'/>")
+        after = named_files(data, beside)
+        assert before[name] != after[name]
+        (beside / "robot.xml").write_text("<mujoco/>")
+        assert named_files(data, beside) == before  # the same text, now beside the scenario
+        (beside / "robot.xml").unlink()
+
+
+def test_a_package_named_like_its_folder_counts(tmp_path):
+    folder = tmp_path / "myest"
+    (folder / "myest").mkdir(parents=True)
+    (folder / "plug.py").write_text("from myest.core import GAIN\n")
+    (folder / "myest" / "core.py").write_text("GAIN = 0.5\n")
+    (folder / "core.py").write_text("")  # where its parent is on the import path
+    assert set(closure(folder / "plug.py", folder)) == {
+        folder / name for name in ("plug.py", "myest/core.py", "core.py")
+    }
+
+
+def test_two_plugins_of_a_stream_with_one_class_name_both_count(tmp_path):
+    specs = []
+    for name in ("one.py", "two.py"):
+        (tmp_path / name).write_text("class Noise: pass\n")
+        specs.append(f"{tmp_path / name}:Noise")
+    data = {"sensors": {"wrench": {"noise": specs[0]}, "gyro": {"noise": specs[1]}}}
+    seen = [named_files(data, None)]
+    for name in ("one.py", "two.py"):
+        (tmp_path / name).write_text("class Noise: std = 2\n")
+        seen.append(named_files(data, None))
+    assert seen[0] != seen[1] != seen[2]
+
+
+@pytest.mark.parametrize("place", ["here", "beside"])
+def test_a_file_that_a_parameter_names_counts(folder, tmp_path_factory, monkeypatch, place):
+    here = tmp_path_factory.mktemp("here")
+    monkeypatch.chdir(here)
+    weights = {"here": here, "beside": folder}[place] / "w.txt"
+    weights.write_text("1")
+    table = {"use": f"{folder / 'plugin.py'}:Plugin", "weights": "w.txt"}
+    before = estimator_digest(table)
+    weights.write_text("2")
+    assert estimator_digest(table) != before
+
+
+def test_the_source_of_another_packages_noise_counts(tmp_path, monkeypatch):
+    (tmp_path / "their_noise.py").write_text("from their_part import x\nclass Noise: pass\n")
+    (tmp_path / "their_part.py").write_text("x = 1\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    make = importlib.import_module("their_noise").Noise
+    registry.noise.all()
+    monkeypatch.setitem(registry.noise.entries, "theirs", registry.Entry("theirs", make, ""))
+    data = {"sensors": {"wrench": {"noise": "theirs"}}}
+    before = named_files(data, None)
+    assert named_files({"sensors": {"wrench": {"noise": "white"}}}, None) == {}
+    (tmp_path / "their_part.py").write_text("x = 22\n")
+    _registered.cache_clear()  # as in a new process
+    assert named_files(data, None) != before
+
+
+def test_the_package_and_the_versions_count(monkeypatch, tmp_path):
+    package = tmp_path / "testbed"
+    for room in fingerprint._ROOMS:
+        (package / room).mkdir(parents=True)
+        (package / room / "part.py").write_text("x = 1\n")
+    (package / "estimators").mkdir()
+    monkeypatch.setattr(fingerprint, "_PACKAGE", package)
+    seen = {code_digest.__wrapped__()}
+    (package / "estimators" / "rls.py").write_text("x = 1\n")  # has a digest of its own
+    assert code_digest.__wrapped__() in seen
+    for room in fingerprint._ROOMS:
+        (package / room / "part.py").write_text("x = 2\n")
+        seen.add(code_digest.__wrapped__())
+    monkeypatch.setattr(fingerprint, "versions", lambda: {"numpy": "0.0", "testbed": "9.9"})
+    seen.add(code_digest.__wrapped__())
+    assert len(seen) == 2 + len(fingerprint._ROOMS)

@@ -23,14 +23,27 @@ def test_seeds(text, seeds):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "3:1", "3:3", "a:b", "-1:3", "0:5:0", "0:5:-1", "0:9999999999", "1:2:3:4", "1.5"]
+    "text",
+    [
+        "",
+        "3:1",
+        "3:3",
+        "a:b",
+        "-1:3",
+        "0:5:0",
+        "0:5:-1",
+        "0:9999999999",
+        "1:2:3:4",
+        "1.5",
+        "0:2,9:3",
+    ],
 )
 def test_odd_seeds_are_refused(text):
     with pytest.raises(BadInput, match="--seeds"):
         read_seeds(text)
 
 
-@pytest.mark.parametrize("seeds", [[], [-1], [1.5], [True], ["a"]])
+@pytest.mark.parametrize("seeds", [[], [-1], [1.5], [True], ["a"], [2**70]])
 def test_odd_seeds_from_python_are_refused(seeds):
     with pytest.raises(BadInput, match="seeds must be whole numbers"):
         check_seeds(seeds)
@@ -75,3 +88,15 @@ def test_cells_are_all_combinations_and_leave_the_data_alone():
 def test_grids_that_make_no_sense_are_refused(grid, message):
     with pytest.raises(BadInput, match=message):
         cells({"vary": {"prior.error": {"uniform": [0, 1]}}}, grid)
+
+
+@pytest.mark.parametrize("key", ["estimator.0.prior_std", "estimator.rls.prior_std"])
+def test_one_value_under_two_names_is_refused(key):
+    data = {"estimator": [{"use": "rls", "prior_std": 1.0}]}
+    for drawn in ("estimator.0.prior_std", "estimator.rls.prior_std"):
+        vary = {drawn: {"uniform": [0, 1]}}
+        with pytest.raises(BadInput, match="draws this value anew"):
+            cells({**data, "vary": vary}, {key: [1, 2]})
+    other = {"estimator.0.prior_std", "estimator.rls.prior_std"} - {key}
+    with pytest.raises(BadInput, match="are the same value"):
+        cells(data, {key: [1, 2], other.pop(): [3]})

@@ -24,6 +24,37 @@ def test_wilcoxon_is_the_exact_distribution_over_all_signs():
     assert s.wilcoxon(d) == pytest.approx(p)
 
 
+@pytest.mark.parametrize(
+    "d",
+    [
+        [INF] * 4,
+        [1.0, 1.0, -1.0, 2.0, 2.0, 2.0, 3.0],
+        [0.0, 0.0, 1.0, 1.0, -2.0, INF, INF],  # zeros take the lowest ranks, then drop out
+    ],
+)
+def test_wilcoxon_is_exact_with_ties_too(d):
+    d = np.array(d)
+    ranks = stats.rankdata(np.abs(np.where(np.isinf(d), 100.0, d)))[d != 0]
+    up = d[d != 0] > 0
+    seen = min(ranks[up].sum(), ranks[~up].sum())
+    sums = [
+        ranks[np.array(signs, bool)].sum() for signs in itertools.product((0, 1), repeat=len(ranks))
+    ]
+    assert s.wilcoxon(d) == pytest.approx(min(1.0, 2 * np.mean([x <= seen for x in sums])))
+
+
+def test_fewer_than_six_differences_find_nothing():
+    assert s.wilcoxon(np.array([INF] * 4)) == pytest.approx(0.125)
+    assert min(s.wilcoxon(np.r_[np.zeros(60), np.full(n, INF)]) for n in range(1, 6)) > 0.05
+
+
+def test_a_case_counts_once_however_often_it_was_looked_at():
+    d = np.array([1.0, 3.0, 2.0, -INF, INF, 5.0])
+    cases = ["a", "a", "a", "b", "b", "c"]
+    np.testing.assert_array_equal(s.by_case(d, cases), [2.0, 0.0, 5.0])
+    np.testing.assert_array_equal(s.by_case(-d, cases), [-2.0, 0.0, -5.0])
+
+
 def test_infinite_differences_share_the_highest_rank():
     d = np.array([0.2, -0.1, INF, 0.4, INF, 0.5, -0.3, 0.8])
     for large in (10.0, 1e6):  # how large does not matter
@@ -109,5 +140,7 @@ def test_a_median_that_was_never_seen_is_none():
 
 def test_share_interval_stays_between_nothing_and_all():
     for hits in (0, 1, 10):
-        low, high = s.share_interval(hits, 10)
+        low, high = s.share_interval(hits / 10, 10)
         assert 0 <= low <= hits / 10 <= high <= 1
+        expected = stats.binomtest(hits, 10).proportion_ci(method="wilson")
+        assert (low, high) == pytest.approx((expected.low, expected.high), abs=1e-12)

@@ -152,6 +152,78 @@ def test_a_source_edited_meanwhile_stops_the_sweep_and_keeps_what_is_done(scenar
     assert study.skipped == kept // 2  # those of rls; Mine is another now
 
 
+ROBOT = """\
+<mujoco><worldbody><body name="arm"><joint type="hinge" axis="0 1 0"/>
+<inertial pos="0.1 0 0.2" mass="1" diaginertia="0.1 0.1 0.1"/></body></worldbody></mujoco>
+"""
+
+
+@pytest.fixture
+def own_robot(scenario):
+    """A scenario whose robot is a file of the user's, beside it."""
+    text = scenario.read_text()
+    start, end = text.index("plant ="), text.index("[[est")
+    plant = 'plant = { use = "mjcf", model = "robot.xml", truth_error = 0.2 }\n'
+    sensors = (
+        'prior = { from = "cad", error = 0.2 }\n[sensors]\nq = { noise = "white", std = 0.01 }\n'
+    )
+    scenario.write_text(text[:start] + plant + sensors + text[end:])
+    (scenario.parent / "robot.xml").write_text(ROBOT)
+    return scenario
+
+
+def heavier(scenario):
+    robot = scenario.parent / "robot.xml"
+    robot.write_text(robot.read_text().replace('mass="1"', 'mass="7"'))
+
+
+def test_an_edited_robot_is_run_again(own_robot):
+    assert serial(own_robot, estimators=[]).done == 2
+    heavier(own_robot)
+    assert serial(own_robot, estimators=[]).done == 2
+
+
+def test_a_robot_edited_meanwhile_stops_the_sweep(own_robot):
+    def edit(progress):
+        if progress.done == 1:
+            heavier(own_robot)
+
+    with pytest.raises(TestbedError, match=r"'robot.xml', which the scenario names, is another"):
+        serial(own_robot, estimators=[], seeds="0:4", progress=edit)
+    with open_store(own_robot.parent / "out") as store:
+        assert 1 <= len(list(store.rows())) < 4  # none with the key of the lighter robot is wrong
+    assert serial(own_robot, estimators=[], seeds="0:4").done == 4  # another robot, other runs
+
+
+def test_a_folder_never_mixes_streams(scenario):
+    serial(scenario, seeds="0:4", sets=["noise.scale=1"])
+    study = serial(scenario, seeds="0:2", sets=["noise.scale=100"])
+    assert study.dropped == 2 * 2  # two estimators on the seeds 2 and 3
+    assert {r["seed"] for r in study.rows()} == {0, 1}
+    back = serial(scenario, seeds="0:4", sets=["noise.scale=1"])
+    assert (back.done, back.dropped) == (0, 0)  # kept all the while
+    assert len(back.rows()) == 8
+
+
+def test_other_estimators_stay_where_they_saw_the_same_streams(scenario):
+    mine = f"{scenario.parent / 'mine.py'}:Mine"
+    serial(scenario, estimators=[])
+    study = serial(scenario, estimators=[mine], only=True)
+    assert study.dropped == 0
+    assert {r["estimator"] for r in study.rows()} == {"rls", "Mine"}
+    scenario.write_text(scenario.read_text().replace("std = 0.1", "std = 0.2"))
+    study = serial(scenario, estimators=[mine], only=True)
+    assert study.dropped == 2
+    assert {r["estimator"] for r in study.rows()} == {"Mine"}
+
+
+def test_one_name_stands_for_one_estimator(scenario):
+    serial(scenario, estimators=["rls:prior_std=1.0"], only=True, seeds="0:4")
+    study = serial(scenario, estimators=["rls:prior_std=2.0"], only=True, seeds="0:2")
+    assert study.dropped == 2
+    assert {r["seed"] for r in study.rows()} == {0, 1}
+
+
 def test_plugins_of_two_folders_have_their_own_helpers(scenario, tmp_path_factory):
     other = tmp_path_factory.mktemp("other")
     write(other)
@@ -188,6 +260,24 @@ def test_two_sweeps_do_not_write_to_one_folder(scenario):
     ):
         serial(scenario)
     assert serial(scenario).done == 4
+
+
+@pytest.mark.parametrize("text", ["{", "[1]", "no json"])
+def test_a_damaged_row_is_one_clear_message(scenario, text):
+    serial(scenario)
+    with sqlite3.connect(scenario.parent / "out" / "sweep.sqlite") as db:
+        db.execute("UPDATE runs SET result = ?", (text,))
+    with open_store(scenario.parent / "out") as store, pytest.raises(BadInput, match="damaged"):
+        list(store.rows())
+
+
+def test_a_damaged_schema_is_one_clear_message(scenario):
+    serial(scenario)
+    file = scenario.parent / "out" / "sweep.sqlite"
+    data = file.read_bytes()
+    file.write_bytes(data.replace(b"entriesentries", b"\xffntries\xffntries"))
+    with pytest.raises(BadInput, match=r"sweep\.sqlite"):
+        serial(scenario)
 
 
 def count(store):

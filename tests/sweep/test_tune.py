@@ -71,7 +71,7 @@ def test_it_finds_the_known_optimum_and_records_how(plugin, tmp_path):
         listed = {(r["estimator"], r["seed"]) for r in store.rows()}
     assert record == found.document()
     # Only what was judged on test seeds is part of the study.
-    assert listed == {(n, s) for n in ("as given", "Known tuned") for s in (5, 6)}
+    assert listed == {(n, s) for n in ("Known as given", "Known tuned") for s in (5, 6)}
 
 
 def test_the_same_command_finds_the_same_and_runs_nothing_again(plugin, tmp_path):
@@ -149,3 +149,30 @@ def test_odd_ranges_are_refused(text):
 def test_nothing_to_tune_is_said(plugin, tmp_path):
     with pytest.raises(BadInput, match="no number to tune"):
         tuned("rls_l2", tmp_path, space={})
+
+
+def test_a_misspelt_parameter_is_refused_before_anything_runs(plugin, tmp_path):
+    with pytest.raises(BadInput, match="'gian': did you mean 'gain'"):
+        tuned(plugin, tmp_path, space=read_space(["gian=0.1:2.0"]))
+
+
+def test_a_tuning_in_which_every_setting_fails_says_so(plugin, tmp_path):
+    path = tmp_path / "known.py"
+    path.write_text(
+        path.read_text().replace(
+            "        worse", "        assert self.gain == 3, 'no'\n        worse"
+        )
+    )
+    found = tuned(plugin, tmp_path, space=read_space(["gain=5.0:9.0"]), budget=3)
+    assert found.futile
+    assert found.faults == {"AssertionError: no (at t = 0 s)": 6}
+    assert found.params == {"gain": 3.0}
+    assert not tuned(plugin, tmp_path, space=read_space(["gain=2.0:9.0"]), budget=1).futile
+
+
+def test_two_tunings_in_one_folder_keep_apart(plugin, tmp_path):
+    tuned(plugin, tmp_path, space=read_space(["gain=0.01:10"]), budget=2)
+    tuned("rls:prior_std=1.0", tmp_path, budget=2)
+    with open_store(tmp_path / "out") as store:
+        names = {row["estimator"] for row in store.rows()}
+    assert names == {f"{n} {which}" for n in ("Known", "rls") for which in ("tuned", "as given")}
