@@ -1,4 +1,4 @@
-"""Identification by intrinsic distances (Lee & Park 2018, eq. 19), in milliseconds.
+"""Identification by intrinsic distances (Lee & Park 2018, eq. 19), in tens of steps.
 
     min Σᵢ wᵢ d(Φ, Hᵢ)² + γ d(Φ, Φ₀)²,   wᵢ = aᵢᵀM⁻¹aᵢ/σᵢ²             (eqs. 19, 20 and Remark 2)
 
@@ -39,7 +39,7 @@ class Geometric(GeometricBatch):
     """
 
     expected_failed_checks: ClassVar[Mapping[str, str]] = {
-        "declared_noise": "eq. 19 sums distances to rows, no squares: far noisier rows still pull",
+        "declared_noise": "noisy rows have no projection: many are discarded, the rest is biased",
     }
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Least squares with the geodesic prior (Lee & Park 2018, Remark 3), in milliseconds.
+"""Least squares with the geodesic prior (Lee & Park 2018, Remark 3) by Newton's method.
 
     min ‖A Φ − b‖²_{Σ⁻¹} + γ d(Φ, Φ₀)²
 

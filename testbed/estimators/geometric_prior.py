@@ -38,7 +38,8 @@ class Chart:
     """
 
     def __init__(self, Y: Array) -> None:
-        self.values, self.V = np.linalg.eigh(Y)  # (nb, 4), (nb, 4, 4)
+        values, self.V = np.linalg.eigh(Y)  # (nb, 4), (nb, 4, 4)
+        self.values = np.maximum(values, 1e-16 * values[:, -1:])  # rounding may leave less than 0
         self.logs = np.log(self.values)
         self.C = self.V * np.sqrt(self.values)[:, None, :]
 

@@ -126,7 +126,7 @@ class GeometricStream:
             z, residual = sifted(self.forgetting, z, residual)
         status = self._take(z, residual, 1.0 if mu is None else mu)
         if status == NO_ROWS:
-            return self._skipped("non-finite data")
+            return self._skipped("rows too large to be squared")
         self._keep_up(status, "change" in told)
         self.theta = self._answer()
         return Estimate(self.theta, self.covariance, {**self._info(), **told})

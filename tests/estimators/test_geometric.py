@@ -7,6 +7,7 @@ import pytest
 from scipy.optimize import minimize
 
 from testbed import BadInput, Equation, Problem, make_estimator
+from testbed.cli import scorecard
 from testbed.estimators import direct_newton, geometric_newton
 from testbed.estimators.geometric_newton import Objective
 from testbed.estimators.whitened import Whitened
@@ -156,6 +157,20 @@ def test_rows_without_a_projection_are_counted():
     assert after.info["discarded"] == before.info["discarded"] + 3
     assert after.info["rows"] == before.info["rows"] + 3
     np.testing.assert_allclose(after.theta, before.theta, rtol=1e-9)
+
+
+def test_the_scorecard_tells_of_rows_and_ends_that_are_missing():
+    infos = {
+        "fine": {"last": {"rows": 30, "discarded": 0}},
+        "gated": {"last": {"rows": 30, "discarded": 3}},
+        "short": {"last": {"fallback": "not converged"}},
+        "stream": {},
+    }
+    card = {"estimators": {name: {"info": info} for name, info in infos.items()}}
+    assert scorecard._solver_remarks(card) == [
+        "gated: 3 of 30 rows discarded: no body obeys them",
+        "short: its last solution is not converged",
+    ]
 
 
 def test_cross_validation_asks_the_motions():
