@@ -3,7 +3,9 @@
 Gauss–Newton on eq. 19 of Lee & Park 2018 against their own cycles, vectorised (one step a Karcher
 mean, which is the fastest they can be), to the same 1e-5, and against the LMI by Clarabel, with and
 without cvxpy in between; then one sample of `geometric_stream`, from the prior on, on 200 instants.
-The paper took 23 minutes and 6.3 s. The cycles take half a minute here.
+Its kernel, all that is compiled (whitening of the rows, absorbing them, steps, θ), may take 100 µs
+on a quiet machine; the plugin call has the weights of the rows, factorisations and Python around
+it. The paper took 23 minutes and 6.3 s. The cycles take half a minute here.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from testbed.inertia import affine_distance
 from testbed.reproduce.lee2018_lmi import solve_lmi
 from testbed.reproduce.lee2018_person import Recording, record
 
+KERNEL_US = 100.0  # a sample, at most
 NOISE = (4.0, 4.5, 4.5)  # N, N·m, N·m: what tracking leaves of the rows
 
 
@@ -77,15 +80,20 @@ def kernel_ns(recording: Recording) -> int:
     est, spent = started(recording), 0
     W = 1.0 / np.array(NOISE)
     for eq in recording.equations:
-        z, residual = est._rows(np.column_stack([W[:, None] * eq.A, W * eq.b]))
+        rows, theta = np.column_stack([W[:, None] * eq.A, W * eq.b]), np.empty(eq.A.shape[1])
+        state, M, W0 = (est.information, est.vector, est.x), est._M, est._whitened
+        z, residual = np.empty((len(rows), W0.size)), np.empty(len(rows))
         K = np.empty(z.shape)
-        state, M = (est.information, est.vector, est.x), est._M
         start = time.thread_time_ns()
+        own = (W0.prior, W0.basis, W0.std, W0.extra)
+        stream_kernel.whiten(rows, *own, z, residual)
         stream_kernel.absorb(*state, z, residual, 1.0, M, K, est._slope)
         stream_kernel.descend(
             *(est.information, est.x, est._inverse, est._alpha, M),
             *(est._slope, est._work, MOST_STEPS, est._out),
         )
+        tail = (W0.basis, W0.prior, W0.std, W0.extra)
+        stream_kernel.parameters(est.x, *tail, theta)
         spent += time.thread_time_ns() - start
     return spent
 
@@ -122,8 +130,10 @@ def main() -> int:
         found["geometric_stream, kernel"] = (kernel / lapack, kernel, lapack, what, None)
         found["geometric_stream, plugin call"] = (plugin / lapack, plugin, lapack, what, None)
         found["geometric_stream, factorisations"] = (anew / lapack, anew, lapack, what, None)
-    far = [] if distance <= 1e-5 else [f"two solvers end {distance:.1e} apart, at most 1e-5"]
-    status = report(found, "--json" in sys.argv, far)
+    broken = [] if distance <= 1e-5 else [f"two solvers end {distance:.1e} apart, at most 1e-5"]
+    if COMPILED and kernel > KERNEL_US:
+        broken.append(f"geometric_stream: {kernel:.0f} µs a sample, at most {KERNEL_US:.0f}")
+    status = report(found, "--json" in sys.argv, broken)
     if "--json" not in sys.argv:
         n, steps = answer.info["iterations"], quick.solve().info["iterations"]
         print(f"{steps} steps and {n} cycles end {distance:.1e} apart (at most 1e-5)")

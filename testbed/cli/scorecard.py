@@ -94,10 +94,23 @@ def _remarks(card: Mapping[str, Any]) -> list[str]:
             words = f"{words}; {verdict}" if words else verdict
         if words and not row["failed"]:
             lines.append(f"{escape(name)}: {escape(words)}")
-    lines += [escape(text) for text in _loop_remarks(card)]
+    lines += [escape(text) for text in (*_solver_remarks(card), *_loop_remarks(card))]
     changes = any(row["changes"] for row in card["estimators"].values())
     if changes and "validation" not in card["scenario"] and not _unknown_truth(card):
         lines.append("Settle times need a \\[validation] motion in the scenario.")
+    return lines
+
+
+def _solver_remarks(card: Mapping[str, Any]) -> list[str]:
+    """Rows that an answer leaves out, and answers that are not the end of their iteration."""
+    lines = []
+    for name, row in card["estimators"].items():
+        last = row["info"].get("last", {})
+        discarded, rows = last.get("discarded"), last.get("rows")
+        if isinstance(discarded, int) and isinstance(rows, int) and discarded > 0:
+            lines.append(f"{name}: {discarded} of {rows} rows discarded: no body obeys them")
+        if "not converged" in str(last.get("fallback")):
+            lines.append(f"{name}: its last solution is not converged")
     return lines
 
 

@@ -112,7 +112,7 @@ def leave_motions_out(
     best = int(np.argmin(scores))
     by_fold = np.array([[np.mean(errors[out] ** 2) for out in folds] for errors in missed])
     worse = by_fold[:best] - by_fold[best]  # (stronger ones, folds)
-    allowed = worse.std(axis=1, ddof=1) / math.sqrt(len(folds)) if len(folds) > 1 else worse[:, 0]
+    allowed = worse.std(axis=1, ddof=1) / math.sqrt(len(folds))
     fine = np.flatnonzero(worse.mean(axis=1) <= allowed)
     chosen = int(fine[0]) if fine.size else best
     return chosen, missed[chosen], scores

@@ -22,6 +22,7 @@ from testbed.estimators.row_weights import RowWeights, whitened_rows
 from testbed.estimators.whitened import Whitened
 
 RESIDUALS = "residuals"
+NOT_CONVERGED = "not converged"
 
 
 class Rows(NamedTuple):
@@ -32,10 +33,23 @@ class Rows(NamedTuple):
     segment: NDArray[np.intp]
     place: NDArray[np.intp]
 
+    def only(self, kept: NDArray[np.bool_]) -> Rows:
+        """Some of them (N,)."""
+        return Rows(self.z[kept], self.residual[kept], self.segment[kept], self.place[kept])
+
     def scaled(self, noise: Array) -> Rows:
         """The same with the noise of each place in an equation multiplied by `noise` (k,)."""
         factor = 1.0 / noise[self.place]
         return self._replace(z=self.z * factor[:, None], residual=self.residual * factor)
+
+
+class Answer(NamedTuple):
+    """Of a minimisation: x (size,), rows that took part (N,), whether it is one, what to tell."""
+
+    x: Array
+    kept: NDArray[np.bool_]
+    converged: bool
+    info: dict[str, Any]
 
 
 class GeometricBatch:
@@ -61,7 +75,7 @@ class GeometricBatch:
         tau: float | None = None,
         row_std: float | Sequence[float] | str | None = None,
         nuisance: str | None = None,
-        nuisance_std: float | None = None,
+        nuisance_std: float | Sequence[float] | None = None,
         samples: int | None = None,
     ) -> None:
         check_gamma(gamma, tau)
@@ -87,11 +101,13 @@ class GeometricBatch:
         """Take in k rows; nothing new to say before the end."""
         if eq.A.shape[1] != self.theta.size:
             raise BadInput(f"A must have {self.theta.size} columns, got {eq.A.shape[1]}")
+        if not len(eq.b):
+            return Estimate(self.theta)
         if self._nuisance is not None and not self._kept:
             self._nuisance = make_nuisance(self.nuisance, self.nuisance_std, len(eq.b))
             assert self._nuisance is not None
             self._whitened = Whitened(self.problem, self.name, self._nuisance.std)
-        columns = [] if self._nuisance is None else [self._nuisance.columns(eq)]
+        columns = [] if self._nuisance is None else [self._nuisance.of(eq)]
         rows = whitened_rows(self.weights.of(eq), eq.A, *columns, eq.b)
         if rows is None:
             return Estimate(self.theta, None, {"skipped": "non-finite data"})
@@ -112,18 +128,25 @@ class GeometricBatch:
         if rows is None:
             return Estimate(self.theta)
         info: dict[str, Any] = {"rows": len(rows.z)}
+        if self.residuals or self.gamma == "cv":
+            # A row that will be discarded must not choose the noise or γ of the others, either.
+            rows = rows.only(self._reached(rows.z, rows.residual, declared(self.problem)))
         if self.residuals:
             rows = self._known_noise(rows, info)
         gamma, _ = self._choose(rows, self._fit, info)
-        x, found = self._minimise(rows.z, rows.residual, gamma, None)
-        info |= {"gamma": gamma, "tau": 1.0 / math.sqrt(gamma), **found}
+        x, kept, converged, found = self._minimise(rows.z, rows.residual, gamma, None)
+        discarded = info["rows"] - int(np.count_nonzero(kept))
+        info |= {"gamma": gamma, "tau": 1.0 / math.sqrt(gamma), "discarded": discarded, **found}
+        if not converged:
+            told = [info["fallback"]] if "fallback" in info else []
+            info["fallback"] = "; ".join([*told, NOT_CONVERGED])
         Y = bodies_of(x, self._whitened.bodies)
         self.theta = self._whitened.theta(Y, x)
         if self._nuisance is not None:
             values = self._whitened.nuisances(x).tolist()
             info["nuisance"] = dict(zip(self._nuisance.names, values, strict=True))
         info["margin"] = cone_margin(self.theta[: self._whitened.inertial].reshape(-1, 10))
-        self._solved = rows.z, gamma, Y
+        self._solved = rows.z[kept], gamma, Y
         return Estimate(self.theta, self.covariance, info)
 
     def covariance(self) -> Array:
@@ -135,16 +158,18 @@ class GeometricBatch:
 
     # ----- what subclasses say -------------------------------------------------------------
 
-    def _minimise(
-        self, z: Array, residual: Array, gamma: float, start: Array | None
-    ) -> tuple[Array, dict[str, Any]]:
-        """x (size,) and what to tell."""
+    def _minimise(self, z: Array, residual: Array, gamma: float, start: Array | None) -> Answer:
+        """From start (size,), or from the prior."""
         raise NotImplementedError
+
+    def _reached(self, z: Array, residual: Array, gamma: float) -> NDArray[np.bool_]:
+        """Which rows can be fitted at all (N,): every one, unless they are projected onto."""
+        return np.ones(len(z), dtype=bool)
 
     # ----- inside --------------------------------------------------------------------------
 
     def _fit(self, z: Array, residual: Array, gamma: float, start: Array | None) -> Array:
-        return self._minimise(z, residual, gamma, start)[0]
+        return self._minimise(z, residual, gamma, start).x
 
     def _rows(self) -> Rows | None:
         kept = self._kept
@@ -160,7 +185,7 @@ class GeometricBatch:
         return Rows(z, residual, segment, place)
 
     def _known_noise(self, rows: Rows, info: dict[str, Any]) -> Rows:
-        """Rows whose noise is that of their residuals, by Remark 3: it takes milliseconds.
+        """Rows whose noise is that of their residuals, by Remark 3, the quickest fit.
 
         Twice: the first scale is that of the prior's own residuals.
         """
@@ -175,8 +200,7 @@ class GeometricBatch:
         return rows.scaled(noise)
 
     def _by_direct(self, z: Array, residual: Array, gamma: float, start: Array | None) -> Array:
-        x = np.zeros(z.shape[1]) if start is None else start
-        return minimise_direct(z.T @ z, z.T @ residual, gamma, x, self._whitened.bodies).x
+        return minimise_direct(z.T @ z, z.T @ residual, gamma, start, self._whitened.bodies).x
 
     def _choose(self, rows: Rows, fit: Any, info: dict[str, Any]) -> tuple[float, Array | None]:
         """γ, and errors of prediction where motions were left out."""
@@ -198,7 +222,7 @@ class GeometricBatch:
         """Second derivative (size, size) along x."""
         chart = Chart(Y)
         inverse = np.linalg.inv(chart.basis())  # (nb, 10, 10)
-        prior = inverse.transpose(0, 2, 1) * chart.curvature().reshape(-1, 1, 10) @ inverse
+        prior = inverse.transpose(0, 2, 1) * chart.clipped().reshape(-1, 1, 10) @ inverse
         H: Array = z.T @ z + block_diag(*(gamma * prior), np.eye(self._whitened.std.size))
         return H
 

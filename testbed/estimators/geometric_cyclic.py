@@ -13,11 +13,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from testbed.core.errors import BadInput
 from testbed.core.registry import estimator
 from testbed.core.signals import Array
-from testbed.estimators.geometric_batch import GeometricBatch
+from testbed.estimators.geometric_batch import Answer, GeometricBatch
+from testbed.estimators.geometric_newton import reachable, units
 from testbed.estimators.projection import project
 from testbed.estimators.weights import check_positive
 from testbed.inertia.symmetric import from_coordinates, to_coordinates
@@ -30,7 +32,7 @@ class GeometricCyclic(GeometricBatch):
     """Eq. 19 by cycles of projections and Karcher means, as printed (Lee & Park 2018, section IV).
 
     Args:
-        gamma: As for `geometric`; "cv" would take hours.
+        gamma: As for `geometric`; "cv" would take hours. None is "rule", the paper's.
         tau: γ = 1/τ² instead.
         row_std: As for `geometric`.
         nuisance: As for `geometric`.
@@ -54,36 +56,33 @@ class GeometricCyclic(GeometricBatch):
 
     def __init__(
         self,
-        gamma: float | str = "rule",
+        gamma: float | str | None = None,
         tau: float | None = None,
         row_std: float | Sequence[float] | str | None = None,
         nuisance: str | None = None,
-        nuisance_std: float | None = None,
+        nuisance_std: float | Sequence[float] | None = None,
         samples: int | None = 200,
         tolerance: float = 1e-6,
         cycles: int = 5000,
         mean: float = 1e-3,
     ) -> None:
-        gamma = "declared" if tau is not None and gamma == "rule" else gamma
+        if gamma is None:
+            gamma = "rule" if tau is None else "declared"
         super().__init__(gamma, tau, row_std, nuisance, nuisance_std, samples)
         check_positive(tolerance=tolerance, mean=mean)
         if isinstance(cycles, bool) or cycles < 1:
             raise BadInput(f"cycles must be a whole number from 1 on, got {cycles!r}")
         self.tolerance, self.cycles, self.mean = tolerance, cycles, mean
 
-    def _minimise(
-        self, z: Array, residual: Array, gamma: float, start: Array | None
-    ) -> tuple[Array, dict[str, Any]]:
+    def _minimise(self, z: Array, residual: Array, gamma: float, start: Array | None) -> Answer:
         n, nb = self._whitened.inertial, self._whitened.bodies
-        unit = np.concatenate([np.ones(n), np.full(z.shape[1] - n, math.sqrt(gamma))])
+        kept, unit = self._reached(z, residual, gamma), units(z.shape[1], gamma, nb)
         z = z * unit
         weight = np.square(z).sum(axis=1)  # Remark 2
         C, flat = np.tile(np.eye(4), (nb, 1, 1)), np.zeros(z.shape[1] - n)
-        kept = project(z, residual, C).exists
         z, residual, weight = z[kept], residual[kept], weight[kept]
         if not len(z):  # no row has a projection: nothing but the prior is left
-            return np.zeros(unit.size), {"iterations": 0, "discarded": len(kept), "step": 0.0}
-        lost = 0
+            return Answer(np.zeros(unit.size), kept, True, {"iterations": 0, "step": 0.0})
         for cycle in range(1, self.cycles + 1):  # noqa: B007
             x = np.concatenate([to_coordinates(C @ C.transpose(0, 2, 1) - np.eye(4)).ravel(), flat])
             found = project(z, residual - z @ x, C)
@@ -95,12 +94,16 @@ class GeometricCyclic(GeometricBatch):
             step = (share @ logs[:, n:] - gamma * flat) / (share.sum() + gamma)
             flat = flat + step
             moved = math.hypot(moved, float(np.linalg.norm(step)))
-            lost = int(np.count_nonzero(~found.exists))
-            if moved * share.sum() <= self.tolerance * gamma:  # ρ/(1 − ρ), ρ = Σw/(Σw + γ)
+            # All that is to come is ρ/(1 − ρ) of this cycle, ρ = Σw/(Σw + γ).
+            converged = bool(moved * share.sum() <= self.tolerance * gamma)
+            if converged:
                 break
         x = np.concatenate([to_coordinates(C @ C.transpose(0, 2, 1) - np.eye(4)).ravel(), flat])
-        discarded = int(np.count_nonzero(~kept)) + lost
-        return x * unit, {"iterations": cycle, "discarded": discarded, "step": moved}
+        kept[kept] = found.exists
+        return Answer(x * unit, kept, converged, {"iterations": cycle, "step": moved})
+
+    def _reached(self, z: Array, residual: Array, gamma: float) -> NDArray[np.bool_]:
+        return reachable(z, residual, gamma, self._whitened.bodies)
 
     def _karcher(self, C: Array, logs: Array, weight: Array, gamma: float) -> tuple[Array, float]:
         """The mean of the projected bodies and of the prior, from Y = C Cᵀ, and how far it is.

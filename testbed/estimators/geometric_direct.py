@@ -1,4 +1,4 @@
-"""Least squares with the geodesic prior (Lee & Park 2018, Remark 3), in milliseconds.
+"""Least squares with the geodesic prior (Lee & Park 2018, Remark 3) by Newton's method.
 
     min ‖A Φ − b‖²_{Σ⁻¹} + γ d(Φ, Φ₀)²
 
@@ -8,14 +8,12 @@ projections, discards nothing and predicts other motions better (docs/geometric.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from testbed.core.registry import estimator
 from testbed.core.signals import Array
 from testbed.estimators.direct_newton import minimise_direct
-from testbed.estimators.geometric_batch import GeometricBatch
+from testbed.estimators.geometric_batch import Answer, GeometricBatch
 
 
 @estimator("geometric_direct", claims={"consistent", "invariant"})
@@ -40,9 +38,7 @@ class GeometricDirect(GeometricBatch):
             return {}
         return {"bounded_memory": "keeps every row until it is solved; `samples` bounds that"}
 
-    def _minimise(
-        self, z: Array, residual: Array, gamma: float, start: Array | None
-    ) -> tuple[Array, dict[str, Any]]:
-        x = np.zeros(z.shape[1]) if start is None else start
-        found = minimise_direct(z.T @ z, z.T @ residual, gamma, x, self._whitened.bodies)
-        return found.x, {"iterations": found.iterations, "decrement": found.decrement}
+    def _minimise(self, z: Array, residual: Array, gamma: float, start: Array | None) -> Answer:
+        found = minimise_direct(z.T @ z, z.T @ residual, gamma, start, self._whitened.bodies)
+        told = {"iterations": found.iterations, "decrement": found.decrement}
+        return Answer(found.x, np.ones(len(z), dtype=bool), found.converged, told)

@@ -22,18 +22,18 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.lapack import dpotrf, dpotrs
+from scipy.linalg.lapack import dpotrs
 
 from testbed.core.jit import COMPILED
 from testbed.core.signals import Array
 from testbed.estimators.direct_newton import minimise_direct
-from testbed.estimators.geometric_prior import Chart, bodies_of
+from testbed.estimators.geometric_prior import Chart, bodies_of, possible
 from testbed.estimators.projection import Projections, project
 from testbed.estimators.projection_kernel import project_rows
 
 _TOLERANCE = 1e-12  # of the decrement over γ: 1e-6 in natural coordinates before the last step
 _NEAR = 1e-3  # the same of the start: F's own minimum is further away than that
-_MOST = 200
+_MOST = 1000
 _MEMORY = 10  # steps that the secant correction looks back
 
 
@@ -44,12 +44,14 @@ class Intrinsic(NamedTuple):
         x: Whitened coordinates (size,).
         iterations: Steps.
         decrement: The last one, over γ.
+        converged: Whether that is the end.
         kept: Which rows have a projection (N,).
     """
 
     x: Array
     iterations: int
     decrement: float
+    converged: bool
     kept: NDArray[np.bool_]
 
 
@@ -82,7 +84,7 @@ class Objective:
     def at(self, x: Array) -> Point | None:
         """F at x; None outside, where a body or a kept row's projection does not exist."""
         Y = bodies_of(x, self.nb)
-        if not np.all(np.linalg.eigvalsh(Y) > 0.0):
+        if not possible(Y):
             return None
         chart = Chart(Y)
         rows = project_all(self.z, self.residual - self.z @ x, chart.C)
@@ -93,7 +95,7 @@ class Objective:
         return Point(x, chart, value, rows)
 
     def derivatives(self, point: Point) -> tuple[Array, Array]:
-        """½∇F (size,) and its Gauss–Newton matrix (size, size), both along the point's chart."""
+        """½∇F (size,) and the rows' Gauss–Newton matrix (size, size), along the point's chart."""
         chart, n, gamma = point.chart, self.n, self.gamma
         root = np.sqrt(self.weight) * self.kept
         u = root[:, None] * point.rows.direction
@@ -101,9 +103,8 @@ class Objective:
         slope[:n] += gamma * chart.gradient()
         slope[n:] += gamma * point.x[n:]
         H = u.T @ u
-        diagonal = np.arange(slope.size)
-        H[diagonal[:n], diagonal[:n]] += gamma * chart.curvature()
-        H[diagonal[n:], diagonal[n:]] += gamma
+        extra = np.arange(n, slope.size)
+        H[extra, extra] += gamma
         return slope, H
 
 
@@ -136,9 +137,15 @@ class Secant:
         return r
 
 
-def reachable(z: Array, residual: Array, nb: int) -> NDArray[np.bool_]:
-    """Which rows have a projection of the prior (N,)."""
-    return project_all(z, residual, np.tile(np.eye(4), (nb, 1, 1))).exists
+def units(size: int, gamma: float, nb: int) -> Array:
+    """What z (N, size) is multiplied with, so that γ is the strength of every prior (size,)."""
+    return np.concatenate([np.ones(10 * nb), np.full(size - 10 * nb, math.sqrt(gamma))])
+
+
+def reachable(z: Array, residual: Array, gamma: float, nb: int) -> NDArray[np.bool_]:
+    """Which rows z (N, size), as they come, have a projection of the prior (N,)."""
+    unit = units(z.shape[1], gamma, nb)
+    return project_all(z * unit, residual, np.tile(np.eye(4), (nb, 1, 1))).exists
 
 
 def project_all(z: Array, residual: Array, C: Array) -> Projections:
@@ -166,36 +173,38 @@ def minimise_intrinsic(
         nb: How many bodies.
         start: x (size,).
     """
-    n, root = 10 * nb, math.sqrt(gamma)
-    unit = np.concatenate([np.ones(n), np.full(z.shape[1] - n, root)])
+    unit = units(z.shape[1], gamma, nb)
     F = Objective(z * unit, residual, gamma, nb)
-    F.kept = reachable(F.z, residual, nb)
+    F.kept = reachable(z, residual, gamma, nb)
     if start is None:
-        own, nothing = z * F.kept[:, None], np.zeros(z.shape[1])
-        start = minimise_direct(own.T @ own, own.T @ residual, gamma, nothing, nb, _NEAR).x
+        own = z * F.kept[:, None]
+        start = minimise_direct(own.T @ own, own.T @ residual, gamma, None, nb, _NEAR).x
     here = F.at(start / unit)
     if here is None:
         here = F.at(np.zeros(z.shape[1]))
     assert here is not None  # at the prior every row that is kept has its projection
-    secant, decrement, before = Secant(), math.inf, math.inf
+    secant, decrement, before, converged = Secant(), math.inf, math.inf, False
     for iteration in range(1, _MOST + 1):
         slope, H = F.derivatives(here)
-        factor, failed = dpotrf(H, lower=1)
-        if failed:
+        factor = here.chart.factor(H, gamma)
+        if factor is None:
             break
         step = _downhill(here, slope, factor, secant)
         decrement = -float(here.chart.slope(slope) @ step)
-        if not decrement > 0.0 or (decrement < 1e-12 * gamma and decrement > 0.5 * before):
-            break  # the floor of rounding
+        floor = max(1e-12 * gamma, 1e-16 * here.value)  # of rounding
+        if decrement <= floor and not 0.0 < decrement <= 0.5 * before:
+            converged = True
+            break
         if decrement <= _TOLERANCE * gamma:  # so short a last step needs no look at F
             x = here.x + step
-            if np.all(np.linalg.eigvalsh(bodies_of(x, nb)) > 0.0):
-                return Intrinsic(x * unit, iteration, decrement / gamma, F.kept)
+            if possible(bodies_of(x, nb)):
+                return Intrinsic(x * unit, iteration, decrement / gamma, True, F.kept)
         there = _search(F, here, step, decrement)
         if there is None:
+            converged = decrement <= floor
             break
         here, before = there, decrement
-    return Intrinsic(here.x * unit, iteration, decrement / gamma, F.kept)
+    return Intrinsic(here.x * unit, iteration, decrement / gamma, converged, F.kept)
 
 
 def _downhill(here: Point, slope: Array, factor: Array, secant: Secant) -> Array:

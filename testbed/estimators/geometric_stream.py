@@ -61,7 +61,7 @@ class GeometricStream:
         tau: float | None = None,
         row_std: float | Sequence[float] | None = None,
         nuisance: str | None = None,
-        nuisance_std: float | None = None,
+        nuisance_std: float | Sequence[float] | None = None,
         forgetting: Any = None,
     ) -> None:
         check_gamma(gamma, tau)
@@ -110,13 +110,13 @@ class GeometricStream:
         """Forget a little, take in k rows, and make up to four steps."""
         if eq.A.shape[1] != self.theta.size:
             raise BadInput(f"A must have {self.theta.size} columns, got {eq.A.shape[1]}")
-        if self._fresh and self._nuisance is not None:
+        if self._fresh and self._nuisance is not None and len(eq.b):
             self._begin(len(eq.b))
-        columns = [] if self._nuisance is None else [self._nuisance.columns(eq)]
+        columns = [] if self._nuisance is None else [self._nuisance.of(eq)]
         rows = whitened_rows(self.weights.of(eq), eq.A, *columns, eq.b)
         if rows is None:
             return self._skipped("non-finite data")
-        self._fresh = False
+        self._fresh = self._fresh and not len(eq.b)
         z, residual = self._rows(rows)
         mu, told = self.forgetting.factor(), {}
         if mu is None:
@@ -126,7 +126,7 @@ class GeometricStream:
             z, residual = sifted(self.forgetting, z, residual)
         status = self._take(z, residual, 1.0 if mu is None else mu)
         if status == NO_ROWS:
-            return self._skipped("non-finite data")
+            return self._skipped("rows too large to be squared")
         self._keep_up(status, "change" in told)
         self.theta = self._answer()
         return Estimate(self.theta, self.covariance, {**self._info(), **told})

@@ -64,21 +64,26 @@ class NaturalAdaptation:
         if rows is None:
             return Estimate(self.theta, None, {"skipped": "non-finite data"})
         W, n = self._whitened, self._whitened.inertial
+        C, x = self._C, self._x.copy()
         for z, residual in zip(*W.rows(rows[:, :-1], rows[:, -1]), strict=True):
             Z = from_coordinates(z[:n].reshape(-1, 10))
-            sigma, R = np.linalg.eigh(self._C.transpose(0, 2, 1) @ Z @ self._C)
+            sigma, R = np.linalg.eigh(C.transpose(0, 2, 1) @ Z @ C)
             left = residual + float(np.einsum("bii->", Z)) - float(sigma.sum())
-            left -= float(z[n:] @ self._x[n:])
+            left -= float(z[n:] @ x[n:])
             lam = secular_root(sigma.ravel(), float(z[n:] @ z[n:]), left, self.gain)
-            shrink = 1.0 / np.sqrt(1.0 + lam * sigma)
-            if np.all(np.isfinite(shrink)):
-                self._C = (self._C @ R) * shrink[:, None, :]
-                self._x[n:] -= lam * z[n:]
-        theta = W.theta(self._C @ self._C.transpose(0, 2, 1), self._x)
+            room = 1.0 + lam * sigma
+            if not np.all(room > 0.0):  # rounding put λ onto the end of its interval
+                return self._beyond()
+            C = (C @ R) / np.sqrt(room)[:, None, :]
+            x[n:] -= lam * z[n:]
+        theta = W.theta(C @ C.transpose(0, 2, 1), x)
         if not np.all(is_consistent(theta[:n].reshape(-1, 10))):
-            return Estimate(self.theta, None, {"skipped": "a step beyond all numbers"})
-        self.theta = theta
+            return self._beyond()
+        self.theta, self._C, self._x = theta, C, x
         return Estimate(self.theta)
+
+    def _beyond(self) -> Estimate:
+        return Estimate(self.theta, None, {"skipped": "a step beyond all numbers"})
 
 
 def secular_root(sigma: Array, flat: float, residual: float, gain: float) -> float:
@@ -100,7 +105,10 @@ def secular_root(sigma: Array, flat: float, residual: float, gain: float) -> flo
             lam = 0.5 * (low + high)
             if not math.isfinite(lam):
                 lam = 2.0 * (low if math.isfinite(low) else high) or -math.copysign(1.0, residual)
-        shrunk = sigma / (1.0 + lam * sigma)
+        room = 1.0 + lam * sigma
+        if not np.all(room > 0.0):  # no number is nearer to the end than this
+            break
+        shrunk = sigma / room
         off = -lam * float(sigma @ shrunk) - lam * steady - residual
         if off > 0.0:
             low = lam

@@ -12,12 +12,13 @@ worse. `row_offset`: every row of an equation has a constant of its own, as an u
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from testbed.core.errors import BadInput, UnknownName
+from testbed.core.parameter_types import as_numbers, shown
 from testbed.core.signals import Array
 from testbed.core.types import Equation
 
@@ -35,25 +36,47 @@ class Nuisance(NamedTuple):
     columns: Callable[[Equation], Array]
     std: Array
 
+    def of(self, eq: Equation) -> Array:
+        """Their columns (k, n); none of no rows."""
+        columns = self.columns(eq) if len(eq.b) else np.zeros((0, len(self.names)))
+        if columns.shape[1] != len(self.names):
+            raise BadInput(
+                f"nuisance = 'row_offset' needs equations of as many rows as the first, "
+                f"{len(self.names)}, got {len(eq.b)}"
+            )
+        return columns
 
-def make_nuisance(name: str | None, std: float | None, rows: int | None = None) -> Nuisance | None:
+
+def make_nuisance(
+    name: str | None, std: float | Sequence[float] | None, rows: int | None = None
+) -> Nuisance | None:
     """From what a user writes.
 
     Args:
         name: "plate_offset", "row_offset" or None.
-        std: Of each nuisance; None takes 0.05 m, or 1 for row offsets.
+        std: Of all nuisances or one each; None takes 0.05 m, or 1 for row offsets.
         rows: Of an equation, where it is known already; row offsets need it.
     """
     if name is None:
+        if std is not None:
+            raise BadInput(f"nuisance_std needs a nuisance: {', '.join(NUISANCES)}")
         return None
     if name not in NUISANCES:
         raise UnknownName("nuisance", name, NUISANCES)
-    if std is not None and not 0 < std < math.inf:
-        raise BadInput(f"nuisance_std must be positive, got {std}")
-    if name == "plate_offset":
-        return Nuisance(("dx", "dy"), _plate_columns, np.full(2, std or 0.05))
-    names = tuple(f"offset{i}" for i in range(rows or 0))
-    return Nuisance(names, _row_columns, np.full(rows or 0, std or 1.0))
+    names: tuple[str, ...] = ("dx", "dy")
+    if name == "row_offset":
+        names = tuple(f"offset{i}" for i in range(rows or 0))
+    values = as_numbers((0.05 if name == "plate_offset" else 1.0) if std is None else std)
+    positive = values is not None and values.size and np.all((values > 0) & (values < math.inf))
+    if values is None or values.ndim > 1 or not positive:
+        raise BadInput(f"nuisance_std must be positive, one or one a nuisance, got {shown(std)}")
+    if values.ndim and values.size != len(names) and (rows or name == "plate_offset"):
+        raise BadInput(
+            f"nuisance_std has {values.size} entries, but the nuisances are {len(names)}: "
+            f"{', '.join(names)}"
+        )
+    columns = _plate_columns if name == "plate_offset" else _row_columns
+    return Nuisance(names, columns, np.ones(len(names)) * (values if names else 1.0))
 
 
 NUISANCES = ("plate_offset", "row_offset")

@@ -28,7 +28,7 @@ class RowWeights:
         self._std = None
         if std is not None:
             values = as_numbers(std)
-            if values is None or values.ndim > 1 or not np.all((values > 0) & (values < np.inf)):
+            if values is None or values.ndim > 1 or not values.size or not _positive(values):
                 raise BadInput(f"row_std must be positive, one or one a row, got {shown(std)}")
             self._std = values
         self._made = NO_WEIGHT
@@ -53,6 +53,10 @@ class RowWeights:
                 raise BadInput(f"row_std has {self._std.size} entries, but the rows are {k}")
             self._made = np.diag(np.ones(k) / self._std)
         return self._made
+
+
+def _positive(values: Array) -> bool:
+    return bool(np.all((values > 0) & (values < np.inf)))
 
 
 def whitened_rows(W: Array, *columns: Array) -> Array | None:

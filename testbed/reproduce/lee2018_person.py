@@ -1,9 +1,9 @@
 """The experiment of Lee & Park 2018 (section V) on `human_plate`: a person on a cheap force plate.
 
 Ten motions of 4 s, of which about a hundred instants are used (300 rows f_z, m_x, m_y); tracking
-wanders as filtered depth images do, so A is noisy as well as b. The prior is off by 15 % in natural
-coordinates and scaled to the weight that the plate reads while the person stands, as the paper's
-is to the known total mass. Nothing that identifies sees the truth.
+wanders as filtered depth images do, so A is noisy as well as b. Truth and prior are each off CAD by
+20 % in natural coordinates, the prior scaled to the weight that the plate reads while the person
+stands, as the paper's is to the known total mass. Nothing that identifies sees the truth.
 """
 
 from __future__ import annotations

@@ -7,6 +7,8 @@ import pytest
 from scipy.optimize import minimize
 
 from testbed import BadInput, Equation, Problem, make_estimator
+from testbed.cli import scorecard
+from testbed.estimators import direct_newton, geometric_newton
 from testbed.estimators.geometric_newton import Objective
 from testbed.estimators.whitened import Whitened
 from testbed.inertia import (
@@ -99,9 +101,49 @@ def test_every_answer_is_possible_with_a_wrong_prior_and_outliers(name):
         E = Experiment(3, 15, seed)
         E.prior = E.prior * 10.0
         E.b[3] += 1e4
-        est = solved(name, E, tau=1.0)
-        assert np.all(is_consistent(est.theta.reshape(-1, 10)))
-        assert 0 < est.info["margin"] <= 1
+        for tau in (1.0, 3.0):
+            est = solved(name, E, tau=tau)
+            assert np.all(is_consistent(est.theta.reshape(-1, 10)))
+            assert 0 < est.info["margin"] <= 1
+            assert est.info["decrement"] <= 1e-8
+            assert "fallback" not in est.info
+
+
+@pytest.mark.parametrize("size", [100.0, 1000.0])
+@pytest.mark.parametrize("name", BATCH)
+def test_it_gets_to_the_end_also_where_outliers_put_that_far_away(name, size):
+    for seed in (0, 3, 4):
+        E = Experiment(3, 15, seed)
+        E.b[3] += size
+        est = solved(name, E, tau=0.25)
+        assert est.info["decrement"] <= 1e-12
+        assert "fallback" not in est.info
+
+
+@pytest.mark.parametrize("name", [*BATCH, "geometric_cyclic"])
+def test_an_answer_that_is_not_the_end_says_so(name, monkeypatch):
+    E = Experiment(2, 10, 0)
+    params = {"cycles": 3} if name == "geometric_cyclic" else {}
+    for module in (direct_newton, geometric_newton):
+        monkeypatch.setattr(module, "_MOST", 1)
+    est = solved(name, E, tau=0.3, **params)
+    assert est.info["fallback"] == "not converged"
+    E.segment[:] = 0
+    if name != "geometric_cyclic":
+        both = solved(name, E, gamma="cv")
+        assert both.info["fallback"] == "one motion only: gamma as declared; not converged"
+
+
+@pytest.mark.parametrize("name", ["geometric", "geometric_cyclic"])
+def test_rows_that_are_discarded_do_not_make_it_surer(name):
+    E = Experiment(1, 3, 4)
+    params = {"tau": 0.3} | ({"cycles": 50} if name == "geometric_cyclic" else {})
+    A = np.zeros((100, 10))
+    A[:, 0] = 1.0
+    absurd = Equation(0.5, A, np.full(100, -5.0), 0.01 * np.eye(100))  # a negative mass
+    before, after = solved(name, E, **params), solved(name, E, [absurd], **params)
+    assert after.info["discarded"] == before.info["discarded"] + 100
+    np.testing.assert_allclose(after.covariance(), before.covariance(), rtol=1e-6)
 
 
 def test_rows_without_a_projection_are_counted():
@@ -117,6 +159,20 @@ def test_rows_without_a_projection_are_counted():
     np.testing.assert_allclose(after.theta, before.theta, rtol=1e-9)
 
 
+def test_the_scorecard_tells_of_rows_and_ends_that_are_missing():
+    infos = {
+        "fine": {"last": {"rows": 30, "discarded": 0}},
+        "gated": {"last": {"rows": 30, "discarded": 3}},
+        "short": {"last": {"fallback": "not converged"}},
+        "stream": {},
+    }
+    card = {"estimators": {name: {"info": info} for name, info in infos.items()}}
+    assert scorecard._solver_remarks(card) == [
+        "gated: 3 of 30 rows discarded: no body obeys them",
+        "short: its last solution is not converged",
+    ]
+
+
 def test_cross_validation_asks_the_motions():
     E = Experiment(2, 40, 5)
     found = solved("geometric_direct", E, gamma="cv")
@@ -127,6 +183,12 @@ def test_cross_validation_asks_the_motions():
     taken = min(scores, key=lambda tau: abs(float(tau) - found.info["tau"]))
     assert float(taken) <= float(best)  # the strongest prior that is hardly worse
     assert scores[taken] < 1.1 * scores[best]
+    row = Equation(0.0, E.A[3, 1:2], E.b[3, 1:2] + 1e3, np.eye(1), segment=0)
+    without, gated = (solved("geometric", E, rows, gamma="cv") for rows in ([], [row]))
+    assert gated.info["discarded"] == without.info["discarded"] + 1
+    assert gated.info["tau"] == without.info["tau"] > 0.05
+    noisy = solved("geometric", E, [row], gamma="cv", row_std="residuals")
+    assert max(noisy.info["noise"]) < 2.0
     E.segment[:] = 0
     alone = solved("geometric_direct", E, gamma="cv")
     assert "one motion" in alone.info["fallback"]
@@ -211,6 +273,24 @@ def test_row_offsets_are_found():
     np.testing.assert_allclose(list(est.info["nuisance"].values()), [3.0, -2.0, 1.0], atol=0.3)
 
 
+@pytest.mark.parametrize("name", [*BATCH, "geometric_cyclic", "geometric_stream"])
+@pytest.mark.parametrize("nuisance", ["row_offset", "plate_offset"])
+def test_nuisances_meet_empty_equations_and_other_numbers_of_rows(name, nuisance):
+    E = Experiment(1, 6, 13)
+    params = {"cycles": 20} if name == "geometric_cyclic" else {}
+    est = make_estimator(name, tau=0.2, nuisance=nuisance, **params)
+    est.reset(E.problem())
+    nothing = Equation(0.0, np.zeros((0, 10)), np.zeros(0))
+    for eq in [nothing, *E.equations()[:3], nothing]:
+        theta = est.update(eq=eq).theta
+        assert is_consistent(theta)
+    with pytest.raises(BadInput, match="rows"):
+        est.update(eq=Equation(0.0, np.ones((2, 10)), np.ones(2)))
+    found = est.solve() if hasattr(est, "solve") else est.update(eq=nothing)
+    names = ["dx", "dy"] if nuisance == "plate_offset" else ["offset0", "offset1", "offset2"]
+    assert list(found.info["nuisance"]) == names
+
+
 def test_samples_are_spread_evenly_over_all():
     E = Experiment(1, 100, 11)
     est = make_estimator("geometric", samples=7)
@@ -248,7 +328,11 @@ def test_no_data_non_finite_data_and_empty_equations(name):
         ({"row_std": "guess"}, "residuals"),
         ({"row_std": [-1.0]}, "row_std must be positive"),
         ({"nuisance": "plate"}, "valid: plate_offset, row_offset"),
+        ({"row_std": []}, "row_std must be positive"),
         ({"nuisance": "plate_offset", "nuisance_std": 0.0}, "nuisance_std must be positive"),
+        ({"nuisance": "row_offset", "nuisance_std": []}, "nuisance_std must be positive"),
+        ({"nuisance": "plate_offset", "nuisance_std": [1.0] * 3}, "the nuisances are 2: dx, dy"),
+        ({"nuisance_std": 0.1}, "nuisance_std needs a nuisance: plate_offset, row_offset"),
         ({"samples": 0}, "samples must be a whole number"),
     ],
 )
@@ -266,5 +350,7 @@ def test_plate_offsets_need_a_plate_and_bodies_must_be_possible():
     for name in [*BATCH, "geometric_stream", "natural_adaptation"]:
         with pytest.raises(BadInput, match=f"{name} needs a prior whose bodies are all possible"):
             make_estimator(name).reset(Problem(prior=np.zeros(10)))
+    with pytest.raises(BadInput, match="gamma or tau, not both"):
+        make_estimator("geometric_cyclic", gamma="rule", tau=0.2)
     with pytest.raises(BadInput, match="before the data"):
         make_estimator("geometric_stream", gamma="cv")

@@ -122,6 +122,34 @@ def test_odd_equations_are_met():
             est.update(eq=Equation(9.0, np.zeros((1, 3)), np.zeros(1)))
 
 
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize("size", [1e10, 1e20, 1e60, 1e100])
+@pytest.mark.parametrize("name", STREAMS)
+def test_a_huge_row_warns_of_nothing_and_leaves_a_possible_body(name, size, sign):
+    E = Experiment(1, 60, 0)
+    params = {"gain": 0.05} if name == "natural_adaptation" else {}
+    est = make_estimator(name, **params)
+    follow(est, E, E.equations()[:50])
+    eq = E.equations()[50]
+    for A, b in ((eq.A, sign * size * np.ones(3)), (size * eq.A, np.ones(3))):
+        huge = est.update(eq=Equation(eq.t, A, b, eq.cov))
+        assert huge.info.get("skipped") != "non-finite data"
+        assert is_consistent(huge.theta)
+    for eq in E.equations()[51:]:
+        assert is_consistent(est.update(eq=eq).theta)
+
+
+def test_a_step_that_is_skipped_leaves_no_trace():
+    E = Experiment(1, 20, 0)
+    one, other = (make_estimator("natural_adaptation", gain=0.05) for _ in range(2))
+    for est in (one, other):
+        follow(est, E, E.equations()[:10])
+    bad = one.update(eq=Equation(9.0, E.A[10], -1e30 * np.ones(3), np.eye(3)))
+    assert bad.info["skipped"] == "a step beyond all numbers"
+    for eq in E.equations()[11:]:
+        np.testing.assert_array_equal(one.update(eq=eq).theta, other.update(eq=eq).theta)
+
+
 def test_its_covariance_is_that_of_the_data_where_they_are_many():
     E = Experiment(1, 400, 9)
     found = follow(make_estimator("geometric_stream", tau=10.0), E)

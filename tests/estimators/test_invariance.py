@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from testbed.core.registry import estimator
@@ -49,6 +50,23 @@ def test_who_claims_it_is_invariant(name, with_cov):
 )
 def test_so_it_is_with_other_settings(name, params):
     assert difference(name, rows=24, **params) <= BOUND
+
+
+@pytest.mark.parametrize("nuisance", ["row_offset", "plate_offset"])
+@pytest.mark.parametrize("name", ["geometric", "geometric_direct", "geometric_stream"])
+def test_with_nuisances_it_is_if_their_size_is_told_in_the_same_units(name, nuisance):
+    here = Experiment(3, 24, 0)
+    there = here.moved(100)
+    one, other = ([1.0, 2.0, 3.0] * E.units for E in (here, there))
+    if nuisance == "plate_offset":  # metres
+        one, other = (np.full(2, 0.05 * E.units[1] / E.units[0]) for E in (here, there))
+    params = {"nuisance": nuisance, "tau": 0.2}
+    first = here.estimate(name, nuisance_std=one.tolist(), **params)
+    told, not_told = (
+        there.estimate(name, nuisance_std=std.tolist(), **params) for std in (other, one)
+    )
+    assert here.apart(there, first, told) <= BOUND
+    assert here.apart(there, first, not_told) > 1e-6
 
 
 @pytest.mark.parametrize("name", ["rls", "rls_l2", "sdp_batch:prior=l2"])
