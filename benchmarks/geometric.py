@@ -117,9 +117,13 @@ def main() -> int:
 
     r, us, bare = ratio(quick.solve, clarabel, 3, repeats=9)
     found: dict[str, Row] = {
-        "Gauss–Newton on eq. 19": (us / cycles, us, cycles, "the cycles", 0.01),
-        "Gauss–Newton, too": (r, us, bare, "Clarabel on the LMI", 1.0),
-        "Gauss–Newton, again": (*ratio(quick.solve, lmi.solve, 1), "sdp_batch with the LMI", 1.0),
+        "eq. 19 by Gauss–Newton": (us / cycles, us, cycles, "the cycles", 0.01),
+        "eq. 19 by Gauss–Newton, against the LMI": (r, us, bare, "Clarabel on the LMI", 1.0),
+        "eq. 19 by Gauss–Newton, against cvxpy": (
+            *ratio(quick.solve, lmi.solve, 1),
+            "sdp_batch with the LMI",
+            1.0,
+        ),
         "geometric_direct": (*ratio(direct.solve, clarabel, 3), "Clarabel on the LMI", 1.0),
     }
     if COMPILED:
@@ -129,7 +133,6 @@ def main() -> int:
         what = "a Cholesky factor of 160"
         found["geometric_stream, kernel"] = (kernel / lapack, kernel, lapack, what, None)
         found["geometric_stream, plugin call"] = (plugin / lapack, plugin, lapack, what, None)
-        found["geometric_stream, factorisations"] = (anew / lapack, anew, lapack, what, None)
     broken = [] if distance <= 1e-5 else [f"two solvers end {distance:.1e} apart, at most 1e-5"]
     if COMPILED and kernel > KERNEL_US:
         broken.append(f"geometric_stream: {kernel:.0f} µs a sample, at most {KERNEL_US:.0f}")
@@ -137,6 +140,8 @@ def main() -> int:
     if "--json" not in sys.argv:
         n, steps = answer.info["iterations"], quick.solve().info["iterations"]
         print(f"{steps} steps and {n} cycles end {distance:.1e} apart (at most 1e-5)")
+        if COMPILED:
+            print(f"geometric_stream spends {anew:.3g} µs a sample of its plugin call factorising")
     return status
 
 

@@ -26,7 +26,7 @@ import json
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -47,6 +47,7 @@ from benchmarks.peer_log import (
     simulate,
 )  # fmt: skip
 from testbed import Equation, Problem, make_estimator
+from testbed.core.errors import BadInput
 from testbed.core.signals import Array
 from testbed.harness.marked_page import check_page, rewrite_page
 from testbed.inertia import from_order, is_consistent, mass_com_inertia, to_order
@@ -223,24 +224,34 @@ def table(found: dict[str, Any], seeds: int) -> str:
             lines.append(
                 f"| {seconds} s | {name} | {r['mass_percent']:.2f} % | {r['com_mm']:.2f} mm "
                 f"| {r['inertia_percent']:.1f} % | {r['consistent'] * seeds:.0f} of {seeds} "
-                f"| {r['cpu_s']:#.2g} s |"
+                f"| {cpu(r['cpu_s'])} |"
             )
     return "\n".join(lines)
 
 
-def main() -> int:
+def cpu(seconds: float) -> str:
+    """Two digits: 0.0073 s, 6.3 s, 12 s."""
+    return f"{seconds:#.2g}".rstrip(".") + " s"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table, or put it into a page."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=2, help="logs with noise of their own")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--markdown", type=Path, help=f"a page with {' and '.join(MARKERS)}")
-    options = parser.parse_args()
-    if options.markdown is not None:
-        check_page(options.markdown, *MARKERS)
-    found = compare(options.seeds)
-    text = table(found, options.seeds)
-    if options.markdown is not None:
-        rewrite_page(options.markdown, *MARKERS, text)
+    options = parser.parse_args(arguments)
+    if options.seeds < 1:
+        parser.error("--seeds must be at least 1")
+    try:
+        if options.markdown is not None:
+            check_page(options.markdown, *MARKERS)
+        found = compare(options.seeds)
+        text = table(found, options.seeds)
+        if options.markdown is not None:
+            rewrite_page(options.markdown, *MARKERS, text)
+    except BadInput as error:
+        parser.error(str(error))
     print(json.dumps({"seeds": options.seeds, "logs": found}, indent=1) if options.json else text)
     return 0
 

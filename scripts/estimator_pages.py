@@ -52,7 +52,9 @@ def facts(name: str) -> str:
         rows.append(("bodies", f"at most {cls.max_bodies}"))
     if entry.tags:
         rows.append(("tags", words(sorted(entry.tags))))
-    return "| | |\n|---|---|\n" + "".join(f"| {key} | {value} |\n" for key, value in rows)
+    return "| property | value |\n|---|---|\n" + "".join(
+        f"| {key} | {value} |\n" for key, value in rows
+    )
 
 
 def words(names: Any) -> str:

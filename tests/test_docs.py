@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
+import typer
 
-from testbed.cli.main import main
+from testbed.cli.main import app, main
+from testbed.harness import Scenario
 
 ROOT = Path(__file__).parents[1]
 # Words behind ```console or ```python: `slow` is left out of quick runs, `fails` ends with code 2.
@@ -112,6 +116,59 @@ CODE = [
 def test_code_runs(block, folder):
     write_files(folder, block["page"])
     call([sys.executable, "-c", block["text"]], folder)
+
+
+# What is not run (hours, other machines, a viewer, a user's own files) must at least exist.
+FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+INLINE = re.compile(r"`(python -m (?:testbed|benchmarks)[^`]*)`")
+
+
+def only_shown(page):
+    """Commands on a page that no test runs."""
+    text = page.read_text(encoding="utf-8")
+    fences = [inside for kind, inside in FENCE.findall(text) if kind in ("", "sh")]
+    lines = [line for inside in fences for line in inside.splitlines()]
+    shown = [line for line in lines if re.match(r"testbed [a-z]", line)]
+    return shown + [command.replace("\n", " ") for command in INLINE.findall(text)]
+
+
+SHOWN = [(p, command) for p in PAGES for command in only_shown(p)]
+
+
+@pytest.mark.parametrize(("page", "command"), SHOWN, ids=[command for _, command in SHOWN])
+def test_a_command_that_is_only_shown_exists_with_its_options(page, command):
+    words = shlex.split(command, comments=True)
+    given = {word.partition("=")[0] for word in words if word.startswith("--")}
+    if words[0] == "python":
+        spec = importlib.util.find_spec(words[2])
+        assert spec is not None
+        text = Path(spec.origin).read_text(encoding="utf-8")
+        known = {option for option in given if f'"{option}"' in text}
+    else:
+        found = typer.main.get_command(app).commands[words[1]]
+        known = {"--json", *(option for p in found.params for option in p.opts)}
+    assert given <= known
+
+
+def test_commands_that_are_only_shown_are_found():
+    assert len(SHOWN) > 15
+    assert any(command.startswith("testbed identify") for _, command in SHOWN)
+
+
+PIECES = [
+    pytest.param(b["text"], id=b["page"])
+    for b in BLOCKS
+    if b["kind"] == "toml"
+    and not b["file"]
+    and not b["text"].startswith(("[[column]]", "[project."))  # of a log's config, of a package
+]
+
+
+@pytest.mark.parametrize("text", PIECES)
+def test_a_piece_of_a_scenario_is_one(text):
+    whole = Scenario.load("arm_pick_and_place_adaptive").resolved()
+    others = {"accept": [], "estimator": [{"use": "rls_logdet"}]}
+    Scenario.from_dict({**whole, **others, **tomllib.loads(text)})
 
 
 def test_scenario_of_a_users_own_robot_runs(folder, capfd):

@@ -31,10 +31,13 @@ def bench(
 ) -> int:
     """Time what is built for speed, next to a reference (minutes; best on an idle machine)."""
     from testbed.cli.bench_runs import chosen, run_benchmarks
+    from testbed.core.errors import BadInput
     from testbed.harness.marked_page import check_page, rewrite_page
 
     wanted = chosen(names or ())
     if markdown is not None:
+        if names:
+            raise BadInput("--markdown writes the whole table: name no benchmark with it")
         check_page(markdown, *MARKERS)
     with stages("bench", compiles=True) as say:
         found = run_benchmarks(wanted, say)
@@ -90,9 +93,9 @@ def _table(found: Bench) -> Table:
 
 def markdown_of(found: Bench) -> str:
     """A compact Markdown table, and what is not in it."""
-    lines = ["| what | ratio | to | µs |", "|---|--:|---|--:|"]
+    lines = ["| what | ratio | to | time |", "|---|--:|---|--:|"]
     for what, row in found.ratios.items():
-        cells = (what, figure(row["ratio"]), row["reference"], figure(row["us"]))
+        cells = (what, figure(row["ratio"]), row["reference"], duration(row["us"]))
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     left_out = [*found.skipped.items(), *found.failed.items()]
     if left_out:
@@ -105,3 +108,11 @@ def figure(value: float) -> str:
     if value >= 100:
         return f"{float(f'{value:.3g}'):,.0f}".replace(",", "\u202f")
     return f"{value:#.3g}" if value >= 1e-4 else f"{value:.2g}"
+
+
+def duration(us: float) -> str:
+    """Three digits with the unit that suits them: 1.65 µs, 29.4 ms, 10.1 s."""
+    for unit, size in (("µs", 1.0), ("ms", 1e3)):
+        if us < 999.5 * size:
+            return f"{figure(us / size)} {unit}"
+    return f"{figure(us / 1e6)} s"

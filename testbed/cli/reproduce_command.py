@@ -13,6 +13,15 @@ from testbed.cli.console import complain, stages, stdout_to_stderr
 from testbed.cli.watchers import Watchers
 
 
+def _folder(text: str) -> Path:
+    """A folder's path; an empty one, say of an unset variable, does not mean the current folder."""
+    from testbed.core.errors import BadInput
+
+    if not text.strip():
+        raise BadInput("--out '': name a folder, '.' for the current one")
+    return Path(text)
+
+
 def reproduce_paper(
     context: typer.Context,
     paper: Annotated[
@@ -30,7 +39,10 @@ def reproduce_paper(
         typer.Option(help="cho2024 on the recorded leg: the data set's CheetahSysID.mat."),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Folder for PAPER.html (plots) and PAPER.json.")
+        Path | None,
+        typer.Option(
+            parser=_folder, metavar="DIR", help="Folder for PAPER.html (plots) and PAPER.json."
+        ),
     ] = None,
     markdown: Annotated[
         Path | None,

@@ -61,6 +61,8 @@ def check(paper: str, size: str = "full", data: Path | None = None) -> None:
         return
     if paper not in _WITH_DATA:
         raise BadInput(f"--data: only {' and '.join(_WITH_DATA)} can use a recorded dataset")
+    if data.is_dir():
+        raise BadInput(f"--data {str(data)!r}: is a folder, name the MATLAB file in it")
     if not data.is_file():
         raise BadInput(f"--data {str(data)!r}: no such file")
 

@@ -21,8 +21,8 @@ from testbed.core.signals import Array
 from testbed.core.types import Equation, Problem
 from testbed.inertia import is_consistent
 from testbed.make import make_estimator
-from testbed.reproduce.cho_claims import L2, LOGDET, RATES
-from testbed.reproduce.cho_leg import Swing, record
+from testbed.reproduce.cho_claims import EARLY, L2, LOGDET, RATES, Run
+from testbed.reproduce.cho_leg import RATE, Swing, future_error, record
 
 ALPHA, BETA = 0.1, 1e-3
 _CHUNK = 100  # samples that the batch takes in at a time
@@ -65,6 +65,7 @@ class Table:
         reference: θ* (p,), the full-rate batch solution.
         alpha_l2: The matched α of the l2 recursion.
         batch: ‖τ̃(t; t_f)‖_rms of both full-rate batch solutions.
+        early: Estimator → ‖τ̃(t′; t)‖_rms over t′ ∈ [t, t_f] at the instants `EARLY`, full rate.
         swing: The data.
     """
 
@@ -73,7 +74,13 @@ class Table:
     reference: Array
     alpha_l2: float
     batch: dict[str, float]
+    early: dict[str, list[float]]
     swing: Swing
+
+    @property
+    def run(self) -> Run:
+        """What the claims are judged by, without the data."""
+        return Run(self.cells, self.early, self.alpha_l2)
 
 
 def make_table(
@@ -100,7 +107,12 @@ def make_table(
         for rate in RATES:
             say(f"{name} at {rate} Hz")
             cells[name][rate], courses[name] = run(name, swing.at(rate), alpha, reference)
-    return Table(cells, courses, reference, alpha_l2, batch, swing)
+    seen = np.array([round(t * RATE) for t in EARLY])  # samples
+    early = {
+        name: future_error(swing, course[seen], seen - 1).tolist()
+        for name, course in courses.items()
+    }
+    return Table(cells, courses, reference, alpha_l2, batch, early, swing)
 
 
 def run(name: str, swing: Swing, alpha: float, reference: Array) -> tuple[Cell, Array]:

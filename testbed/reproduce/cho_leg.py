@@ -83,3 +83,21 @@ def prior_of(rig: Rig) -> Array:
     prior = rig.cad.copy()
     prior[10 * len(rig.bodies) :] = 0.0
     return prior
+
+
+def future_error(swing: Swing, theta: Array, at: Array) -> Array:
+    """‖τ̃(t′; t)‖_rms over t′ ∈ [t, t_f] (m,), of θ (m, p) after samples `at` (m,).
+
+    From the last sample backwards, so that sums only grow and lose no digits.
+    """
+    p = theta.shape[1]
+    rows = np.concatenate([swing.A, swing.b[:, :, np.newaxis]], axis=-1)  # (n, 3, p + 1)
+    edges = np.append(at, len(swing.b))
+    left = np.zeros((p + 1, p + 1))
+    out = np.empty(len(at))
+    for i in range(len(at) - 1, -1, -1):
+        block = rows[edges[i] : edges[i + 1]].reshape(-1, p + 1)
+        left += block.T @ block
+        x = np.append(theta[i], -1.0)
+        out[i] = np.sqrt(max(x @ left @ x, 0.0) / (len(swing.b) - edges[i]))
+    return out

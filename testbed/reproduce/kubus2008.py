@@ -164,6 +164,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seeds", type=int, default=30, help="how many runs of each case")
     parser.add_argument("--out", type=Path, help="folder for figures and errors.json")
     given = parser.parse_args(arguments)
+    if given.seeds < 1:
+        parser.error("--seeds must be at least 1")
     seeds, distal = range(given.seeds), distal_part()
     found: dict[str, dict[str, Array]] = {}
     print(f"mean relative error of load o1 over {given.seeds} seeds, distal part subtracted")

@@ -23,12 +23,21 @@ _SIGNALS = ("accel", "angacc", "gyro")
 
 
 class Condition(NamedTuple):
-    """A row of Table I."""
+    """A row of Table I.
+
+    Args:
+        trajectory: "tr1" or "tr2".
+        load: "o1" or "o2".
+        setpoints: κ_set.
+        sensors: κ_sens.
+        finished: False where the time budget ended the design: another machine may differ.
+    """
 
     trajectory: str
     load: str
     setpoints: float
     sensors: float
+    finished: bool
 
 
 def table_i(candidates: int, budget: float, say: Say = lambda _: None) -> list[Condition]:
@@ -48,7 +57,8 @@ def table_i(candidates: int, budget: float, say: Say = lambda _: None) -> list[C
             duration=_ACTIVE_S, lead_in=_LEAD_S, lead_out=_LEAD_S,
         )  # fmt: skip
         for load, known in LOADS.items():
-            rows.append(Condition(name, load, *condition(made.table, known, seed)))
+            kappas = condition(made.table, known, seed)
+            rows.append(Condition(name, load, *kappas, made.finished))
     return rows
 
 

@@ -7,8 +7,12 @@ A claim is judged by a few figures of ours. It is *reproduced* where all of them
     factor = x      figure and the paper's, one by one, are within this factor of each other
 
 It is *partly* reproduced where all of them keep the wider bound `partly`, or, with `partly =
-"some"`, where some of them keep the tolerance. Anything else, also a figure that is not finite, is
-not reproduced. Files say all of this; no verdict is written down anywhere.
+"half"`, where at least half of them keep the tolerance. Anything else, also a figure that is not
+finite, is not reproduced. Files say all of this; no verdict is written down anywhere.
+
+The sentence of why is `why` where a claim is reproduced and `otherwise` where it is not, or not in
+full. Where the file has no `otherwise`, the sentence only counts: `why` would argue for a verdict
+that did not come out.
 """
 
 from __future__ import annotations
@@ -23,7 +27,7 @@ from typing import Any, NamedTuple
 
 REPRODUCED, PARTLY, NOT = "reproduced", "partly", "not reproduced"
 KINDS = ("at_least", "at_most", "factor")
-SOME = "some"
+HALF = "half"
 
 
 class Measured(NamedTuple):
@@ -51,9 +55,9 @@ class Claim:
         shown: What the figures shown are; the judged ones where the file does not say.
         kind: One of `KINDS`.
         reproduced: The tolerance.
-        partly: The wider one, "some", or None: all or nothing.
+        partly: The wider one, "half", or None: all or nothing.
         why: One sentence; may hold {0:.2f}, {1:.2f}, … for the judged figures.
-        otherwise: The sentence where the claim is not reproduced in full; empty: `why`.
+        otherwise: The sentence where the claim is not reproduced in full; empty: it is counted.
     """
 
     id: str
@@ -76,7 +80,7 @@ class Claim:
         return f"{words}{self.reproduced:g}{partly}"
 
     def _wider(self, words: str) -> str:
-        return "some of them" if self.partly == SOME else f"{words}{self.partly:g}"
+        return "at least half of them" if self.partly == HALF else f"{words}{self.partly:g}"
 
     def keeps(self, figures: Sequence[float], bound: float) -> list[bool]:
         """Whether each figure keeps a bound."""
@@ -96,8 +100,18 @@ class Claim:
             return REPRODUCED
         if self.partly is None:
             return NOT
-        partly = any(kept) if self.partly == SOME else all(self.keeps(figures, float(self.partly)))
-        return PARTLY if partly else NOT
+        if self.partly == HALF:
+            return PARTLY if 2 * sum(kept) >= len(kept) else NOT
+        return PARTLY if all(self.keeps(figures, float(self.partly))) else NOT
+
+    def sentence(self, figures: Sequence[float]) -> str:
+        """Why the verdict on our figures is what it is."""
+        if self.verdict(figures) == REPRODUCED:
+            return self.why.format(*figures)
+        if self.otherwise:
+            return self.otherwise.format(*figures)
+        kept = sum(self.keeps(figures, self.reproduced))
+        return f"{kept} of {len(figures)} figures keep the tolerance, and we cannot say why"
 
 
 @cache
@@ -137,8 +151,6 @@ def assess(paper: str, measured: Mapping[str, Measured]) -> list[dict[str, Any]]
 
 def _row(claim: Claim, found: Measured) -> dict[str, Any]:
     figures = [float(x) for x in (found.ours if found.judged is None else found.judged)]
-    verdict = claim.verdict(figures)
-    why = claim.otherwise if claim.otherwise and verdict != REPRODUCED else claim.why
     return {
         "id": claim.id,
         "claim": claim.claim,
@@ -146,7 +158,7 @@ def _row(claim: Claim, found: Measured) -> dict[str, Any]:
         "paper": claim.paper,
         "ours": found.ours,
         "ours_are": claim.shown,
-        "verdict": verdict,
-        "why": why.format(*figures),
+        "verdict": claim.verdict(figures),
+        "why": claim.sentence(figures),
         "judged": {"what": claim.judged, "figures": figures, "tolerance": claim.tolerance},
     }

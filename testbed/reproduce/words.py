@@ -14,8 +14,7 @@ from testbed.reproduce.findings import Table, shown
 from testbed.reproduce.verdict import NOT, PARTLY, REPRODUCED
 
 _WIDTH = 100
-COLUMNS = ("claim", "paper", "ours", "verdict", "why", "judged by", "reproduced if")
-SAME = "ours"  # the judged figures are those shown
+COLUMNS = ("claim", "paper", "ours", "verdict", "why", "reproduced if")
 _SIGNS = {REPRODUCED: "+", PARTLY: "~", NOT: "-"}
 
 
@@ -86,20 +85,24 @@ def markdown_of(found: Reproduction) -> str:
         "|---" * len(COLUMNS) + "|",
     ]
     for row in found.claims:
-        judged = row["judged"]
         cells = (
             f"{row['claim']} ({row['where']})",
             shown(row["paper"]),
             f"{shown(row['ours'])} ({row['ours_are']})",
             f"**{row['verdict']}**",
             row["why"],
-            SAME
-            if judged["what"] == row["ours_are"]
-            else f"{shown(judged['figures'])} ({judged['what']})",
-            judged["tolerance"],
+            _rule(row),
         )
         lines.append("| " + " | ".join(text.replace("|", "\\|") for text in cells) + " |")
     return "\n".join(lines)
+
+
+def _rule(row: Mapping[str, Any]) -> str:
+    """The tolerance, after the figures that it is for where these are not the ones shown."""
+    judged = row["judged"]
+    if judged["what"] == row["ours_are"]:
+        return str(judged["tolerance"])
+    return f"{shown(judged['figures'])} ({judged['what']}): {judged['tolerance']}"
 
 
 def _size(found: Reproduction) -> str:

@@ -76,6 +76,22 @@ def test_the_table_has_a_line_a_fit_and_goes_into_the_page():
     assert "3 of 3" in text
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [(["--seeds", "0"], "at least 1"), (["--markdown", "nothing.md"], "no text file")],
+)
+def test_bad_input_is_told_before_anything_runs(arguments, message, capsys, monkeypatch):
+    monkeypatch.setattr(peers, "simulate", None)
+    with pytest.raises(SystemExit) as end:
+        peers.main(arguments)
+    assert end.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+def test_times_have_two_digits():
+    assert [peers.cpu(x) for x in (0.00731, 6.31, 12.2)] == ["0.0073 s", "6.3 s", "12 s"]
+
+
 def exact_torques(log):
     model = arm(TRUTH).compile()
     data, a = mujoco.MjData(model), log.acceleration()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from testbed.cli import bench_runs
-from testbed.cli.bench_command import MARKERS, figure
+from testbed.cli.bench_command import MARKERS, duration, figure
 from testbed.cli.main import main
 from testbed.core.resources import benchmarks_dir
 
@@ -97,14 +97,15 @@ def test_a_name_mistyped(fakes, capfd):
     assert "did you mean 'quick'?" in err
 
 
-def test_the_table_goes_between_the_markers(fakes, capfd, tmp_path):
+def test_the_table_goes_between_the_markers(fakes, capfd, tmp_path, monkeypatch):
+    monkeypatch.setattr(bench_runs, "BENCHMARKS", {"quick": (), "lacks": ()})
     page = tmp_path / "page.md"
     page.write_text(f"before\n{MARKERS[0]}\nold\n{MARKERS[1]}\nafter\n", encoding="utf-8")
-    assert bench(capfd, "quick", "lacks", "--markdown", str(page))[0] == 0
+    assert bench(capfd, "--markdown", str(page))[0] == 0
     text = page.read_text(encoding="utf-8")
     assert text.startswith("before\n<!-- bench -->\n| what")
     assert text.endswith("<!-- /bench -->\nafter\n")
-    assert "| step | 0.500 | that | 1.50 |" in text
+    assert "| step | 0.500 | that | 1.50 µs |" in text
     assert "Not measured: lacks (needs pinocchio" in text
     assert "old" not in text
 
@@ -114,10 +115,19 @@ def test_a_page_without_markers_is_refused_before_anything_runs(fakes, capfd, tm
     page = tmp_path / "page.md"
     if text is not None:
         page.write_text(text)
-    code, out, err = bench(capfd, "breaks", "--markdown", str(page))
+    code, out, err = bench(capfd, "--markdown", str(page))
     assert (code, out) == (2, "")
     assert "--markdown" in err
     assert "no luck" not in err
+
+
+def test_a_few_benchmarks_do_not_replace_the_whole_table(fakes, capfd, tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(text := f"{MARKERS[0]}\nold\n{MARKERS[1]}\n", encoding="utf-8")
+    code, out, err = bench(capfd, "quick", "--markdown", str(page))
+    assert (code, out) == (2, "")
+    assert "name no benchmark" in err
+    assert page.read_text(encoding="utf-8") == text
 
 
 def test_every_benchmark_of_speed_is_in_the_list():
@@ -140,6 +150,20 @@ def test_the_readme_has_a_table_of_every_benchmark():
 )
 def test_figures_have_three_digits(value, text):
     assert figure(value).replace("\u202f", " ") == text
+
+
+@pytest.mark.parametrize(
+    ("us", "text"),
+    [
+        (1.654, "1.65 µs"),
+        (999.6, "1.00 ms"),
+        (29400, "29.4 ms"),
+        (999_600, "1.00 s"),
+        (1e9, "1 000 s"),
+    ],
+)
+def test_times_have_a_unit_that_suits_them(us, text):
+    assert duration(us).replace("\u202f", " ") == text
 
 
 def test_a_real_benchmark_prints_what_the_command_gathers(monkeypatch, capfd):

@@ -10,7 +10,7 @@ import pytest
 from testbed.reproduce.catalogue import PAPERS
 from testbed.reproduce.findings import shown
 from testbed.reproduce.verdict import NOT, PARTLY, REPRODUCED, claims_of
-from testbed.reproduce.words import COLUMNS, SAME, markers
+from testbed.reproduce.words import COLUMNS, markers
 
 PAGE = Path(__file__).parents[2] / "docs" / "reproduce.md"
 
@@ -33,16 +33,18 @@ def test_the_table_is_that_of_the_claims(paper):
     head, *rows = table(paper)
     assert tuple(head) == COLUMNS
     for claim, row in zip(claims_of(paper), rows, strict=True):
-        text, printed, ours, verdict, why, judged, tolerance = row
+        text, printed, ours, verdict, why, rule = row
         assert text == f"{claim.claim} ({claim.where})".replace("|", "\\|")
         assert printed == shown(claim.paper)
         assert ours.endswith(f"({claim.shown})")
-        assert tolerance == claim.tolerance
-        assert (judged == SAME) == (claim.shown == claim.judged)
-        assert why
-        # What the page says follows from the figures on the page and the tolerance in the data.
-        figures = numbers(ours if judged == SAME else judged)
+        same = claim.shown == claim.judged
+        end = claim.tolerance if same else f" ({claim.judged}): {claim.tolerance}"
+        assert rule == end if same else rule.endswith(end)
+        # What the page says follows from the figures on the page, and the tolerance and the
+        # sentences in the data.
+        figures = numbers(ours if same else rule)
         assert verdict == f"**{claim.verdict(figures)}**"
+        assert why == claim.sentence(figures).replace("|", "\\|")
 
 
 @pytest.mark.parametrize("paper", PAPERS)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from testbed.reproduce.catalogue import reproduce
-from testbed.reproduce.experiments.cho2024 import future_error
+from testbed.reproduce.cho_leg import future_error
 from testbed.reproduce.page import page_of
 from testbed.reproduce.verdict import claims_of
 

@@ -10,6 +10,8 @@ from testbed.core.errors import BadInput
 from testbed.plants.known_loads import KNOWN_LOADS
 from testbed.reproduce import kubus2008 as kubus
 from testbed.reproduce import kubus2008_plots
+from testbed.reproduce.experiments import kubus2008 as kubus_experiment
+from testbed.reproduce.kubus2008_kappa import Condition
 
 SEEDS = range(30)
 
@@ -73,6 +75,38 @@ def test_without_matplotlib_one_line_says_what_to_do(tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "matplotlib.figure", None)
     with pytest.raises(BadInput, match=r"inertia-testbed\[plots\]"):
         kubus2008_plots.draw({}, tmp_path)
+
+
+def conditions(finished=True, low=(20.0, 20.0), high=(10.0, 10.0)):
+    rows = (("tr1", 3.0, low), ("tr2", 4.0, high))
+    return [
+        Condition(name, load, kappa, sensed, finished or name == "tr2")
+        for name, kappa, both in rows
+        for load, sensed in zip(("o1", "o2"), both, strict=True)
+    ]
+
+
+def test_a_design_that_the_clock_ended_is_told():
+    assert kubus_experiment.unfinished(conditions()) == ""
+    assert "tr1)" in kubus_experiment.unfinished(conditions(finished=False))
+
+
+def test_the_lower_condition_number_of_setpoints_is_compared_in_sensor_data():
+    errors = {f"{m}-{s}": np.full((1, 10), 0.1) for m in kubus.METHODS for s in kubus.SOURCES} | {
+        "rtls_raw-sensor": np.full((1, 10), 0.1)
+    }
+    both = dict.fromkeys(kubus_experiment.ARMS, errors)
+    for low, figures in (((20.0, 5.0), [2.0, 0.5]), ((30.0, 30.0), [3.0, 3.0])):
+        found = kubus_experiment._measured(both, conditions(low=low))
+        assert found["kappa_misleads"].ours == figures
+
+
+@pytest.mark.parametrize("seeds", ["0", "-1"])
+def test_no_seeds_are_refused(seeds, capsys):
+    with pytest.raises(SystemExit) as end:
+        kubus.main(["--seeds", seeds])
+    assert end.value.code == 2
+    assert "--seeds must be at least 1" in capsys.readouterr().err
 
 
 @pytest.mark.slow

@@ -107,7 +107,10 @@ def test_links_stay_bodies_and_the_lmi_makes_them_flat(person):
 def test_verdicts_are_computed():
     row = {"clean": [1.0, 1.0, 1.0], "validation": [2.0] * 3, "degenerate": 0.0, "smallest": 0.5}
     table = {m: dict(row) for m in lee2018.METHODS}
-    projections = {"natural_projection": Measured([1.0]), "euclidean_projection": Measured([8])}
+    projections = {
+        "natural_projection": Measured([1.0]), "euclidean_projection": Measured([8]),
+        "speed": Measured([100.0]),
+    }  # fmt: skip
 
     def verdicts():
         return {
@@ -118,6 +121,12 @@ def test_verdicts_are_computed():
     assert verdicts()["plausible"] == verdicts()["moments"] == "reproduced"
     table[lee2018.LMI]["degenerate"] = 12.0
     assert verdicts()["lmi_flat"] == "reproduced"
+    assert verdicts()["similar"] == verdicts()["force"] == "reproduced"
+    table[lee2018.EQ19]["validation"] = [0.8, 2.0, 2.0]  # much better is not about as well either
+    assert verdicts()["force"] == "not reproduced"
+    assert verdicts()["similar"] == "partly"
+    table[lee2018.PRIOR]["validation"] = [4.0, 4.0, 4.0]
+    assert verdicts()["similar"] == "not reproduced"
 
 
 def test_an_ellipsoids_shadow():

@@ -97,6 +97,8 @@ def test_the_text_has_every_claim_and_table(leg):
         (["cho2042"], "did you mean 'cho2024'"),
         (["kubus2008", "--data", "x.mat"], "only cho2024"),
         (["cho2024", "--data", "nothing.mat"], "no such file"),
+        (["cho2024", "--data", "."], "is a folder"),
+        (["cho2024", "--out", ""], "name a folder"),
         (["cho2024", "--markdown", "nothing.md"], "no text file"),
         (["cho2024", "--out", __file__], "is a file"),
         (["cho2024", "--out", f"{__file__}/x"], "is a file"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import pytest
@@ -9,11 +10,11 @@ import pytest
 from testbed.reproduce.catalogue import PAPERS, SIZES
 from testbed.reproduce.findings import shown
 from testbed.reproduce.verdict import (
+    HALF,
     KINDS,
     NOT,
     PARTLY,
     REPRODUCED,
-    SOME,
     Claim,
     Measured,
     assess,
@@ -36,8 +37,8 @@ def claim(kind="at_most", reproduced=1.0, partly=None, paper=1.0):
         (claim("at_most", 1.0), [0.5, 1.1], NOT),
         (claim("at_most", 1.0, 2.0), [0.5, 1.1], PARTLY),
         (claim("at_most", 1.0, 2.0), [0.5, 2.1], NOT),
-        (claim("at_most", 1.0, SOME), [0.5, 9.0], PARTLY),
-        (claim("at_most", 1.0, SOME), [8.0, 9.0], NOT),
+        (claim("at_most", 1.0, HALF), [0.5, 9.0], PARTLY),
+        (claim("at_most", 1.0, HALF), [0.5, 8.0, 9.0], NOT),
         (claim("at_least", 10.0, 2.0), [12.0], REPRODUCED),
         (claim("at_least", 10.0, 2.0), [3.0], PARTLY),
         (claim("at_least", 10.0, 2.0), [1.0], NOT),
@@ -45,8 +46,8 @@ def claim(kind="at_most", reproduced=1.0, partly=None, paper=1.0):
         (claim("factor", 2.0, 4.0, [1.0, 100.0]), [1.9, 390.0], PARTLY),
         (claim("factor", 2.0, 4.0, [1.0, 100.0]), [0.2, 100.0], NOT),
         (claim("factor", 2.0, 4.0, [1.0]), [-1.0], NOT),
-        (claim("at_most", 1.0, SOME), [0.5, math.nan], NOT),
-        (claim("at_least", 1.0, SOME), [], NOT),
+        (claim("at_most", 1.0, HALF), [0.5, math.nan], NOT),
+        (claim("at_least", 1.0, HALF), [], NOT),
     ],
 )
 def test_the_rule(rule, figures, verdict):
@@ -73,9 +74,17 @@ def test_every_paper_has_sizes_and_sound_claims(paper):
             sign = 1 if one.kind == "at_least" else -1
             assert sign * one.partly < sign * one.reproduced
         else:
-            assert one.partly in (SOME, None)
+            assert one.partly in (HALF, None)
         if one.kind == "factor":
             assert all(isinstance(x, float | int) for x in one.paper)
+
+
+def test_a_sentence_never_argues_for_another_verdict():
+    assert claim().sentence([0.5]) == "because of 0.5"
+    assert claim().sentence([2.0]).startswith("0 of 1 figures keep")
+    assert claim(partly=HALF).sentence([0.5, 2.0]).startswith("1 of 2 figures keep")
+    told = dataclasses.replace(claim(), otherwise="in spite of {0:.1f}")
+    assert told.sentence([2.0]) == "in spite of 2.0"
 
 
 def test_the_sentence_is_that_of_the_verdict():

@@ -36,10 +36,16 @@ def experiment(size: Size, say: Say) -> Findings:
     conditions = table_i(int(size["candidates"]), float(size["budget_s"]), say)
     about = (
         f"Stäubli arm with load o1, 1.5 s at 1 kHz, {size['seeds']} seeds of motion and noise; two "
-        f"trajectories, each designed from {size['candidates']} random ones"
+        f"trajectories, each designed from {size['candidates']} random ones{unfinished(conditions)}"
     )
     tables = [_errors_table(errors), _table_i(conditions)]
     return Findings(about, _measured(errors, conditions), tables, _charts(errors))
+
+
+def unfinished(conditions: Sequence[Condition]) -> str:
+    """Which designs the clock ended, so that Table I depends on the machine; empty: none."""
+    names = dict.fromkeys(c.trajectory for c in conditions if not c.finished)
+    return f" (time ended the design of {' and '.join(names)})" if names else ""
 
 
 def _study(arm: str, seeds: int, distal: Array, say: Say) -> dict[str, Array]:
@@ -71,6 +77,7 @@ def _measured(errors: Errors, conditions: Sequence[Condition]) -> dict[str, Meas
     best = [row[1] / min(row[0], *row[2:]) for row in by_source]
     inertia = each["rls-sensor"]
     first, second = conditions[:2], conditions[2:]
+    low, high = sorted((first, second), key=lambda rows: rows[0].setpoints)
     return {
         "order": Measured([rtls, riv, rls], [rtls / riv, riv / rls]),
         "all_but_one": Measured([int(np.sum(each["rtls-sensor"] < each["riv-sensor"]))]),
@@ -82,6 +89,7 @@ def _measured(errors: Errors, conditions: Sequence[Condition]) -> dict[str, Meas
         "kappa_set": Measured([first[0].setpoints, second[0].setpoints]),
         "kappa_sens": Measured([c.sensors for c in conditions]),
         "kappa_higher": Measured([c.sensors / c.setpoints for c in conditions]),
+        "kappa_misleads": Measured([a.sensors / b.sensors for a, b in zip(low, high, strict=True)]),
         "load_negligible": Measured([abs(b.sensors / a.sensors - 1.0) for a, b in (first, second)]),
     }
 

@@ -25,7 +25,7 @@ def experiment(size: Size, say: Say) -> Findings:
     """Identify several persons by four methods, and project one prior onto one equation.
 
     Args:
-        size: `persons`.
+        size: `persons`, and how many `cycles` of eq. 19 are timed at most.
         say: Told what goes on.
     """
     persons = int(size["persons"])
@@ -43,7 +43,10 @@ def experiment(size: Size, say: Say) -> Findings:
     say("one equation, two projections")
     both = project_both(first, clearest(first))
     natural, euclidean = (flattest(first, x) for x in (both.natural, both.euclidean))
+    say("eq. 19 by its own cycles, and the LMI, timed")
+    slower = lee.cycles_over_lmi(first, int(size["cycles"]))
     measured = lee.measured(table) | {
+        "speed": Measured([slower]),
         "natural_projection": Measured([float(natural.min())]),
         "euclidean_projection": Measured([int(np.count_nonzero(euclidean < lee.DEGENERATE))]),
     }
