@@ -5,8 +5,11 @@ Three estimators with a known weakness, each in a calm scenario that it passes. 
 as far as one factor alone at its limit. Two random searches have the same space and the same
 stopping rule:
 
-- `uniform` draws evenly from the declared ranges;
-- `nearby` draws from the distribution that CMA-ES starts from, so that only adaptation differs.
+- `nearby` draws from the distribution that CMA-ES starts from, so that only adaptation differs:
+  the fair one;
+- `uniform` draws evenly from the declared ranges (`--uniform`). In twenty dimensions practically
+  none of that lies within 1 of the nominal, whatever the estimator does: it cannot find anything
+  mild, and says more about geometry than about searching.
 
 A draw farther away than 1 cannot end the search: it is counted without being simulated.
 """
@@ -87,7 +90,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--case", choices=[*CASES], action="append")
-    parser.add_argument("--nearby", action="store_true", help="also the second random search")
+    parser.add_argument("--uniform", action="store_true", help="also the second random search")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     found: dict[str, Any] = {}
@@ -96,7 +99,7 @@ def main() -> int:
         median = statistics.median(r or 201 for r in runs)
         row: dict[str, Any] = {"search": {"median": median, "runs": runs}, "where": where}
         print(f"{case}: search {runs}", file=sys.stderr, flush=True)
-        limits = {"uniform": 100_000} | ({"nearby": int(6 * median)} if arguments.nearby else {})
+        limits = {"nearby": int(6 * median)} | ({"uniform": 100_000} if arguments.uniform else {})
         for how, most in limits.items():
             tried = [by_chance(case, how, s, most) for s in range(arguments.seeds)]
             other = statistics.median(r or most + 1 for r in tried)

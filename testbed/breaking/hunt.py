@@ -13,7 +13,7 @@ from testbed.breaking.factors import Factor
 from testbed.breaking.rules import Rule, claims_of, default_rules, scenario_rules
 from testbed.breaking.search import MILD, import_cma, search
 from testbed.breaking.shrink import shrink
-from testbed.breaking.space import Ranges, search_space
+from testbed.breaking.space import Ranges, check_ranges, search_space
 from testbed.breaking.trial import Outcome, Trials
 from testbed.core.errors import BadInput
 from testbed.core.plugin_file import is_file_spec
@@ -39,6 +39,7 @@ class Breakage:
         found: Whether the estimator breaks a rule somewhere in the space.
         violated: The rule, its value, and why the estimator failed where it did.
         runs: How many runs it took in all.
+        impossible: How many of them were of scenarios that cannot happen: they say nothing.
         search_runs: How many of them until the violation that was shrunk.
         distance: ‖u‖ of the scenario: 0 is the nominal one, 1 as far as one factor at its limit.
         factors: What differs from the nominal scenario.
@@ -51,6 +52,7 @@ class Breakage:
     estimator: str
     scenario: str
     runs: int = 0
+    impossible: int = 0
     search_runs: int = 0
     found: bool = False
     violated: dict[str, Any] | None = None
@@ -98,6 +100,7 @@ def break_estimator(
     scene = as_scenario(scenario)
     data = nominal_data(scene, seed)
     space = search_space({**data, "vary": scene.model.vary}, ranges, fixed)
+    check_ranges(data, space, ranges or (), scene.path, trust_plugins)
     rules = scenario_rules(scene.model.accept)
     own = bool(rules)
     if not own:
@@ -130,7 +133,10 @@ def break_estimator(
     except KeyboardInterrupt:
         hunt.interrupted = True
         mildest = trials.mildest
-    hunt.runs = trials.runs
+    hunt.runs, hunt.impossible = trials.runs, trials.impossible
+    if trials.impossible and not trials.possible and not hunt.interrupted:
+        why = f": {trials.refused}" if trials.refused else ", the simulation diverged"
+        raise BadInput(f"{scene.where}: nothing but the nominal scenario could be run{why}")
     if mildest is not None:
         _describe(hunt, trials, mildest)
     return hunt

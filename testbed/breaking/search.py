@@ -24,6 +24,7 @@ MILD = 1.0  # distance at which a violation is mild: as far as one factor alone 
 START = 0.25  # σ at the start, in units of the declared ranges
 FARTHEST = 1e3  # d* of a direction that leads nowhere
 _OUTSIDE = 1e-3  # cost of a coordinate outside its range, squared: lets the search come back
+_RESTART = 10_007  # between the seeds of one search's starts
 
 
 def expected(outcome: Outcome, nominal: Outcome) -> float:
@@ -53,11 +54,14 @@ def search(
     cma = import_cma()
     n = len(trials.space)
     stop = trials.runs + budget
-    options = {"seed": seed + 1, "verbose": -9, "maxfevals": budget}  # 0 would be the clock's
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        strategy = cma.CMAEvolutionStrategy(np.zeros(n), START, options)
+    strategy, starts = None, 0
     while trials.runs < stop:
+        if strategy is None or strategy.stop():  # converged on nothing: the budget is for more
+            options = {"seed": seed + 1 + _RESTART * starts, "verbose": -9}  # 0: the clock's
+            starts += 1
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                strategy = cma.CMAEvolutionStrategy(np.zeros(n), START, options)
         asked = strategy.ask()
         costs = []
         best: Outcome | None = None
@@ -76,8 +80,6 @@ def search(
             tried = trials(best.u * (0.999 * mild / best.distance))
             if tried.violated:
                 return tried
-        if strategy.stop():
-            break
     return trials.mildest
 
 

@@ -18,7 +18,9 @@ The scenario's `[vary]` replaces ranges and adds some; so does the user.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import copy
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from testbed.breaking import factors
@@ -26,6 +28,7 @@ from testbed.breaking.factors import Factor
 from testbed.core.errors import BadInput, UnknownName
 from testbed.core.spec import parse_value
 from testbed.harness.paths import get_at, split_path
+from testbed.harness.scenario import Scenario
 from testbed.sweep.search_space import Range, make_range
 
 DENSER = 8.0
@@ -89,6 +92,35 @@ def search_space(
         raise BadInput("there is nothing to search over: say --range key=low:high")
     # What replaces whole tables comes after what changes numbers inside them.
     return sorted(found.values(), key=lambda f: "/" in f.key)
+
+
+def check_ranges(
+    data: Mapping[str, Any],
+    space: Sequence[Factor],
+    asked: Iterable[str],
+    path: Path | None = None,
+    trust: bool = False,
+) -> None:
+    """Refuse a range of the user's whose ends no scenario can have.
+
+    A search takes what cannot happen for harmless, so that a misspelt key would hold every rule.
+
+    Args:
+        data: The nominal scenario, without `[vary]`.
+        space: Its factors.
+        asked: Keys of the user's ranges.
+        path: The nominal scenario's file.
+        trust: Let plugin files named inside the scenario run.
+    """
+    wanted = set(asked)
+    for factor in space:
+        for u in {factor.low, factor.high} - {0.0} if factor.key in wanted else ():
+            moved = copy.deepcopy(dict(data))
+            factor.put(moved, u)
+            try:
+                Scenario.from_dict(moved, path).make_plant(trust).reset(0)
+            except BadInput as error:
+                raise BadInput(f"--range {factor.key} at {factor.value(u):g}: {error}") from None
 
 
 def _defaults(data: Mapping[str, Any], body: Mapping[str, float]) -> list[Factor]:

@@ -80,6 +80,8 @@ class Trials:
         self.low = np.array([f.low for f in space])
         self.high = np.array([f.high for f in space])
         self.runs = 0
+        self.possible = self.impossible = 0  # of those that were not the nominal one
+        self.refused = ""  # why the last one that was no scenario was none
         self.mildest: Outcome | None = None  # of those that violate
 
     @property
@@ -105,9 +107,10 @@ class Trials:
         self.runs += 1
         try:
             outcome = self._run(u)
-        except BadInput:
+        except BadInput as error:
             if not np.any(u):
                 raise  # the nominal scenario must be right
+            self.refused = str(error)
             outcome = self._impossible(u)
         if outcome.violated and (self.mildest is None or outcome.distance < self.mildest.distance):
             self.mildest = outcome
@@ -124,8 +127,12 @@ class Trials:
             trust_plugins=self.trust,
             plugin_timeout=self.timeout,
         )
-        if result.scorecard["stopped"]:  # the simulation diverged: not the estimator's fault
+        stopped = result.scorecard["stopped"]
+        if stopped:  # the simulation diverged: not the estimator's fault
+            if not np.any(u):
+                raise BadInput(f"the simulation of the nominal scenario stopped: {stopped}")
             return self._impossible(u)
+        self.possible += bool(np.any(u))
         (row,) = result.scorecard["estimators"].values()
         metrics = row["metrics"]
         if row["failed"]:
@@ -137,5 +144,6 @@ class Trials:
         return Outcome(u, margin, rule, value, row["failed"], distance, metrics)
 
     def _impossible(self, u: Array) -> Outcome:
+        self.impossible += 1
         distance = float(np.linalg.norm(u))
         return Outcome(u, IMPOSSIBLE, self.rules[0], None, None, distance, {})

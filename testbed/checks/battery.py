@@ -7,15 +7,18 @@ reads on a failure: what the check protects from.
 
 from __future__ import annotations
 
+import random
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from threadpoolctl import threadpool_limits
 
 from testbed.checks.report import Failure, Report
-from testbed.core.errors import UnknownName
+from testbed.core.errors import BadInput, UnknownName
 from testbed.harness.watchdog import PluginTimeout, Watchdog
 
 _HANGS = 2  # after so many nobody wants to wait for the rest
@@ -102,7 +105,8 @@ class Battery:
         Args:
             subject: Handed to every check.
             spec: For the report.
-            claims: What the plugin claims; other claims' checks are left out without a word.
+            claims: What the plugin claims; other claims' checks are left out, without a word
+                where nobody named them.
             expected: Check → why it fails. Strict: a pass is a failure, too.
             only: Names of the checks to run; None runs all.
             timeout: Seconds after which a check counts as hung.
@@ -112,13 +116,25 @@ class Battery:
         for name in (*expected, *(only or ())):
             if name not in self.checks:
                 raise UnknownName("check", name, self.checks, f"{spec}: ")
+        for name in expected:
+            if self.checks[name].gate:
+                raise BadInput(
+                    f"{spec}: {name} cannot be among expected_failed_checks: where it fails, "
+                    "nothing else can be asked"
+                )
+        known = {check.claim for check in self.checks.values() if check.claim}
+        for claim in claims:
+            if claim not in known:
+                raise UnknownName("claim", claim, known, f"{spec}: ")
         report = Report(spec, self.kind)
-        chosen = [
-            check
-            for check in self
-            if (only is None or check.name in only)
-            and (check.claim is None or check.claim in claims)
-        ]
+        chosen = []
+        for check in self:
+            if only is not None and check.name not in only:
+                continue
+            if check.claim is None or check.claim in claims:
+                chosen.append(check)
+            elif only is not None:
+                report.not_run[check.name] = f"not asked: it does not claim {check.claim!r}"
         missed: dict[str, str] = {}  # failed checks → what they stop
         stop, hangs = "", 0
         for done, check in enumerate(chosen):
@@ -179,3 +195,16 @@ def _try(check: Check, subject: Any, timeout: float) -> str | None:
         finally:
             dog.disarm()
     return None
+
+
+@contextmanager
+def global_seed(seed: int) -> Iterator[None]:
+    """Python's and NumPy's global generators started from a seed, and put back afterwards."""
+    kept = random.getstate(), np.random.get_state()  # noqa: NPY002
+    random.seed(seed)
+    np.random.seed(seed)  # noqa: NPY002
+    try:
+        yield
+    finally:
+        random.setstate(kept[0])
+        np.random.set_state(kept[1])  # noqa: NPY002

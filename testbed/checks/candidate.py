@@ -14,9 +14,14 @@ import numpy as np
 from testbed.checks.battery import Failed, NotApplicable
 from testbed.checks.experiment import Experiment, make_experiment
 from testbed.checks.plant_stream import record_ports, warm_up
+from testbed.core import registry
+from testbed.core.errors import UnknownName
+from testbed.core.plugin_file import is_file_spec
 from testbed.core.signals import Array
 from testbed.core.types import Equation, Estimate, Problem
 from testbed.estimators.forgetting import NoForgetting
+
+_GROUPS = ("measured", "reference")  # the signals of every plant
 
 
 class Stream(Protocol):
@@ -94,10 +99,10 @@ class Candidate:
     @property
     def claims(self) -> frozenset[str]:
         """What it claims as it is set up: with a forgetting rule no more than the rule does."""
-        claims = frozenset(getattr(self.example, "claims", ()))
+        claims = registry.read_claims(self.example, type(self.example).__name__)
         rule = getattr(self.example, "forgetting", None)
         if hasattr(rule, "discount") and not isinstance(rule, NoForgetting):
-            of_rule = frozenset(getattr(rule, "claims", ()))
+            of_rule = registry.read_claims(rule, type(rule).__name__)
             claims -= {"batch_exact", "bounded"} - of_rule
         return claims
 
@@ -110,6 +115,8 @@ class Candidate:
         for name, text in found.items():
             if not isinstance(name, str) or not isinstance(text, str):
                 raise Failed(f"inputs must map names to text, got {name!r}: {text!r}")
+            if text != "sample":
+                _known(text, f"port {name!r}: ")
         return found
 
     @property
@@ -179,6 +186,19 @@ class Candidate:
         taken(estimate, stream)
         checked: Estimate = estimate
         return checked
+
+
+def _known(text: str, where: str) -> None:
+    """Fail where "[regressor][@group]" names what no plant of ours could serve."""
+    regressor, _, group = text.partition("@")
+    known = registry.regressor.all()
+    if regressor and regressor not in known and not is_file_spec(regressor):
+        raise Failed(str(UnknownName("regressor", regressor, known, where)))
+    if group and group not in _GROUPS:
+        raise Failed(
+            f"{UnknownName('signal group', group, _GROUPS, where)} (a scenario's own [signals] "
+            "are for its own `inputs`)"
+        )
 
 
 def taken(estimate: Any, stream: Stream) -> Array:

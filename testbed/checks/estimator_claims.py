@@ -7,10 +7,12 @@ import numpy as np
 from testbed.checks.battery import Failed, NotApplicable
 from testbed.checks.candidate import Candidate, at_most, taken
 from testbed.checks.estimators import check
-from testbed.checks.experiment import Experiment, make_experiment
+from testbed.checks.experiment import ROWS, Experiment, make_experiment
 from testbed.core.signals import Array
 from testbed.core.types import Estimate
 from testbed.inertia import is_consistent
+
+_WEAK = 0.01  # size of the rows of a bump, over the usual
 
 
 @check(claim="consistent")
@@ -82,6 +84,17 @@ def bounded_at_rest(candidate: Candidate) -> None:
     at_most(lively.distance(taken(estimate, stream)), 1.5, "error after rest, over the prior's")
     limit = 1.1 * max(1.0, before)
     at_most(_largest(lively, estimate), limit, "largest variance after rest, over the prior's")
+    # The proof where no covariance tells: a few weak, noisy rows cannot throw off who remembers.
+    rng = np.random.default_rng(4)
+    bump = candidate.rows(
+        lively.with_rows(_WEAK * lively.A[:10], lively.std * rng.normal(size=(10, ROWS)))
+    )
+    for i in range(10):
+        ports = bump.ports(i)
+        for eq in ports.values():
+            object.__setattr__(eq, "t", (len(stream) + steps + i) * lively.dt)
+        estimate = estimator.update(**ports)
+    at_most(lively.distance(taken(estimate, stream)), 1.5, "error after a bump, over the prior's")
 
 
 def _largest(experiment: Experiment, estimate: Estimate) -> float:

@@ -10,6 +10,7 @@ from testbed.checks.estimators import check
 from testbed.checks.experiment import make_experiment
 
 _DRAWS = 16
+_UNITS = (0.1, 10.0, 1.0, 0.1, 1.0, 10.0)  # of the rows: their noise is far from 1
 _BAND = (0.05, 2.0)  # of the mean NEES over p: forgetting makes it small, but only lies large
 
 
@@ -56,6 +57,7 @@ def covariance_honest(candidate: Candidate) -> None:
     values = []
     for seed in range(_DRAWS):
         experiment = make_experiment(samples=30, noise=1.0, error=0.1, seed=100 + seed)
+        experiment = experiment.scaled(_UNITS)
         estimate = candidate.last_estimate(candidate.rows(experiment))
         P = estimate.covariance()
         if P is None:

@@ -105,7 +105,8 @@ def constant_data(candidate: Candidate) -> None:
 def rank_deficient(candidate: Candidate) -> None:
     """Most motions leave some parameters open: what is not seen must stay near the prior.
 
-    A least-norm answer, or one of a singular matrix, is worse than no data.
+    A least-norm answer, or one of a singular matrix, is worse than no data. What is seen must
+    be found nonetheless.
     """
     experiment = make_experiment(samples=120)
     A = experiment.A.copy()

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import random
 from typing import Any
 
 import numpy as np
 
-from testbed.checks.battery import Failed, NotApplicable
+from testbed.checks.battery import Failed, NotApplicable, global_seed
 from testbed.checks.candidate import Candidate, Stream, names, restored, same, taken
 from testbed.checks.estimators import check
 from testbed.checks.experiment import make_experiment
 from testbed.core.types import Equation
+
+_LONG = 600  # samples
 
 
 @check()
@@ -21,15 +22,9 @@ def deterministic(candidate: Candidate) -> None:
     Take random numbers from `problem.rng`, never from a global generator or the clock.
     """
     runs = []
-    kept = random.getstate(), np.random.get_state()  # noqa: NPY002
-    try:
-        for seed in (1, 2):
-            random.seed(seed)
-            np.random.seed(seed)  # noqa: NPY002
+    for seed in (1, 2):
+        with global_seed(seed):
             runs.append(candidate.run(candidate.usual()))
-    finally:
-        random.setstate(kept[0])
-        np.random.set_state(kept[1])  # noqa: NPY002
     same(runs[0], runs[1], "the same data gave another estimate the second time")
 
 
@@ -40,6 +35,18 @@ def reset_equals_fresh(candidate: Candidate) -> None:
     candidate.run(candidate.usual(seed=1), used)
     again = candidate.run(candidate.usual(), used)
     same(again, candidate.run(candidate.usual()), "after a reset it is not like a new one")
+
+
+@check(after=["reset_equals_fresh"])
+def long_runs_leave_nothing(candidate: Candidate) -> None:
+    """What a long run keeps in a class or a module changes every later run of the process."""
+    stream = candidate.usual()
+    before = candidate.run(stream)
+    worn = candidate.make()
+    worn.reset(stream.problem())
+    for k in range(_LONG):
+        worn.update(**stream.ports(k % len(stream)))
+    same(candidate.run(stream), before, f"after a run of {_LONG} samples a new one answers else")
 
 
 @check(after=["deterministic"])

@@ -43,6 +43,7 @@ class Experiment:
         dt: Sampling time.
         extra: Number of extra parameters.
         declared: Whether the problem tells more than the prior and dt.
+        cov: Declared covariance of each sample's rows (n, k, k); None: diag(std²) of them all.
     """
 
     truth: Array
@@ -56,6 +57,7 @@ class Experiment:
     dt: float
     extra: int = 0
     declared: bool = True
+    cov: Array | None = None
 
     def __len__(self) -> int:
         return len(self.t)
@@ -81,7 +83,8 @@ class Experiment:
 
     def equation(self, i: int) -> Equation:
         """The rows of sample i; new arrays every time."""
-        return Equation(float(self.t[i]), self.A[i].copy(), self.b[i].copy(), np.diag(self.std**2))
+        cov = np.diag(self.std**2) if self.cov is None else self.cov[i].copy()
+        return Equation(float(self.t[i]), self.A[i].copy(), self.b[i].copy(), cov)
 
     def instrument(self, i: int) -> Equation:
         """The same rows as planned: no noise, and what the prior predicts."""
@@ -124,7 +127,39 @@ class Experiment:
 
     def backwards(self) -> Experiment:
         """The last rows first; times stay in order."""
-        return replace(self, A=self.A[::-1], b=self.b[::-1])
+        cov = None if self.cov is None else self.cov[::-1]
+        return replace(self, A=self.A[::-1], b=self.b[::-1], cov=cov)
+
+    def stacked(self) -> Experiment:
+        """All rows as one equation."""
+        n, covs = len(self), [self.equation(i).cov for i in range(len(self))]
+        return replace(
+            self, A=self.A.reshape(1, -1, self.prior.size), b=self.b.reshape(1, -1),
+            std=np.tile(self.std, n), t=self.t[:1], cov=block_diag(*covs)[None],
+        )  # fmt: skip
+
+    def disturbed(self, size: float, rng: np.random.Generator) -> Experiment:
+        """With noise that all rows have in common, declared: another mixture at every sample.
+
+        To b comes size·std·u g with u (k,) random and g ~ N(0, 1), so that the covariance is full.
+        """
+        u = size * self.std * rng.normal(size=self.b.shape)  # (n, k)
+        cov = np.diag(self.std**2) + u[:, :, None] * u[:, None, :]
+        return replace(self, b=self.b + u * rng.normal(size=(len(self), 1)), cov=cov)
+
+    def scaled(self, factors: ArrayLike) -> Experiment:
+        """The same rows in other units: row j of every sample times factor j (k,)."""
+        f = np.asarray(factors, dtype=float)
+        cov = None if self.cov is None else self.cov * np.outer(f, f)
+        return replace(self, A=self.A * f[:, None], b=self.b * f, std=self.std * f, cov=cov)
+
+    def batch_solution(self) -> Array:
+        """Weighted least squares of all rows (p,), worked out at once and without a prior."""
+        whitened = [self.equation(i).whitened() for i in range(len(self))]
+        A, b = (np.concatenate(parts) for parts in zip(*whitened, strict=True))
+        x = np.linalg.lstsq(A @ self.root, b - A @ self.prior, rcond=None)[0]
+        solution: Array = self.prior + self.root @ x
+        return solution
 
     def mapped(self, M: Array) -> Experiment:
         """θ → M θ (p, p), b as it was."""
@@ -166,6 +201,7 @@ def make_experiment(
     dt: float = 1e-3,
     seed: int = 0,
     declared: bool = True,
+    std: float = 1.0,
 ) -> Experiment:
     """Random boxes, random rows.
 
@@ -179,6 +215,7 @@ def make_experiment(
         dt: Sampling time.
         seed: Of everything random.
         declared: Whether the problem tells more than the prior and dt.
+        std: Of the declared noise, as a multiple of the usual.
     """
     rng = np.random.default_rng(seed)
     prior = np.concatenate([_box(rng) for _ in range(bodies)])
@@ -189,10 +226,10 @@ def make_experiment(
     size = np.stack([_FORCE if i % ROWS < 3 else _MOMENT for i in range(rows)])
     size = np.concatenate([np.tile(size, bodies), np.full((rows, extra), _EXTRA)], axis=1)
     A = size * rng.normal(size=(samples, rows, prior.size))
-    std = np.linspace(0.8, 1.25, rows) if rows > 1 else np.ones(rows)
-    b = A @ truth + noise * std * rng.normal(size=(samples, rows))
+    stds = std * (np.linspace(0.8, 1.25, rows) if rows > 1 else np.ones(rows))
+    b = A @ truth + noise * stds * rng.normal(size=(samples, rows))
     t = np.asarray(dt * np.arange(samples), dtype=float)
-    return Experiment(truth, prior, root, error, A, b, std, t, dt, extra, declared)
+    return Experiment(truth, prior, root, error, A, b, stds, t, dt, extra, declared)
 
 
 def _box(rng: np.random.Generator) -> Array:

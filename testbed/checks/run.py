@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from testbed.checks import (  # noqa: F401  the checks register themselves
@@ -27,6 +28,7 @@ from testbed.checks.report import Report
 from testbed.core import registry
 from testbed.core.errors import BadInput
 from testbed.core.spec import Spec, parse_spec
+from testbed.harness.watchdog import PluginTimeout, Watchdog
 
 Watch = Callable[[int, int], None]
 
@@ -56,7 +58,8 @@ def check_estimator(
         What was found; `ok` where nothing failed but what `expected_failed_checks` announces.
     """
     spec, make = maker(registry.estimator, estimator, params)
-    candidate = Candidate(make, quick)
+    with time_limit(spec, timeout):
+        candidate = Candidate(make, quick)
     if only is None or "blind_to_truth" in only:
         candidate.warm_up()
     return estimator_checks.run(
@@ -90,11 +93,12 @@ def check_plant(
     """
     spec, make = maker(registry.plant, plant, params)
     subject = PlantUnderCheck(make)
-    example = subject.make()
+    with time_limit(spec, timeout):
+        example = subject.make()
     return plant_checks.run(
         subject,
         spec,
-        claims=getattr(example, "claims", ()),
+        claims=registry.read_claims(example, spec),
         expected=expected_failures(example, spec),
         only=only,
         timeout=timeout,
@@ -121,16 +125,30 @@ def check_regressor(
         params: Of the regressor.
     """
     spec, make = maker(registry.regressor, regressor, params)
-    subject = RegressorUnderCheck(make)
+    with time_limit(spec, timeout):
+        subject = RegressorUnderCheck(make)
     return regressor_checks.run(
         subject,
         spec,
-        claims=getattr(subject.example, "claims", ()),
+        claims=registry.read_claims(subject.example, spec),
         expected=expected_failures(subject.example, spec),
         only=only,
         timeout=timeout,
         watch=watch,
     )
+
+
+@contextmanager
+def time_limit(spec: str, timeout: float) -> Iterator[None]:
+    """What cannot even be made in time is bad input; kernels are compiled meanwhile."""
+    with Watchdog(2.0 * timeout) as dog:
+        dog.arm()
+        try:
+            yield
+        except PluginTimeout:
+            raise BadInput(f"{spec}: making it takes longer than {2.0 * timeout:g} s") from None
+        finally:
+            dog.disarm()
 
 
 def maker(

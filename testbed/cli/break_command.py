@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_module
+import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -49,8 +50,9 @@ def break_estimator_command(
     scene = Scenario.load(scenario)
     chosen = read_ranges(ranges or [])
     if show:
-        return _show_space(scene, chosen, fix or [], json)
-    _check_out(out)
+        return _show_space(scene, chosen, fix or [], trust_plugins, json)
+    _check_out(out, scene.path)
+    replaced = out.exists()
     with progress(f"breaking {spec}", unit="runs") as step, stdout_to_stderr():
         hunt = break_estimator(
             spec,
@@ -70,17 +72,21 @@ def break_estimator_command(
         typer.echo(json_module.dumps(document, ensure_ascii=False, indent=1))
     else:
         _show(hunt, out)
+        if hunt.found and replaced:
+            typer.echo(f"({out} was there before: it is replaced)")
     if hunt.interrupted:
         complain(f"the mildest so far is in {out}" if hunt.found else "nothing found so far")
         raise KeyboardInterrupt
     return 1 if hunt.found else 0
 
 
-def _check_out(out: Path) -> None:
+def _check_out(out: Path, scenario: Path | None) -> None:
     from testbed.core.errors import BadInput
 
     if out.is_dir() or out.suffix.lower() != ".toml":
         raise BadInput(f"--out {str(out)!r} must be a .toml file, e.g. broken.toml")
+    if scenario is not None and out.exists() and out.samefile(scenario):
+        raise BadInput(f"--out {str(out)!r} is the nominal scenario itself: name another file")
     check_places(None, out)
 
 
@@ -92,6 +98,7 @@ def _document(hunt: Any, out: Path) -> dict[str, Any]:
             "found": hunt.found,
             "violated": hunt.violated,
             "runs": hunt.runs,
+            "impossible": hunt.impossible,
             "scenario_file": str(out) if hunt.found else None,
             "distance": hunt.distance,
             "factors": hunt.factors,
@@ -112,6 +119,7 @@ def _show(hunt: Any, out: Path) -> None:
 
     if not hunt.found:
         typer.echo(f"{hunt.estimator} held every rule of {hunt.scenario} in {hunt.runs} runs.")
+        _show_impossible(hunt)
         return
     row = {"rule": hunt.violated["rule"], "value": hunt.violated["value"]}
     typer.echo(f"Broken after {hunt.runs} runs, {hunt.distance:.2g} away from {hunt.scenario}:")
@@ -122,16 +130,24 @@ def _show(hunt: Any, out: Path) -> None:
         typer.echo("  in the nominal scenario itself")
     for f in hunt.factors:
         typer.echo(f"  {f['key']}: {f['value']:.4g} instead of {f['nominal']:.4g}")
+    _show_impossible(hunt)
     trust = " --trust-plugins" if needs_trust(hunt) else ""
-    typer.echo(f"Replay: testbed run {out}{trust}")
+    typer.echo(f"Replay: testbed run {shlex.quote(str(out))}{trust}")
 
 
-def _show_space(scene: Any, ranges: Any, fixed: list[str], json: bool) -> int:
+def _show_impossible(hunt: Any) -> None:
+    if hunt.impossible:
+        typer.echo(f"  ({hunt.impossible} of them in scenarios that cannot happen)")
+
+
+def _show_space(scene: Any, ranges: Any, fixed: list[str], trust: bool, json: bool) -> int:
     from testbed.breaking import search_space
     from testbed.breaking.hunt import nominal_data
+    from testbed.breaking.space import check_ranges
 
-    data = {**nominal_data(scene, None), "vary": scene.model.vary}
-    space = search_space(data, ranges, fixed)
+    data = nominal_data(scene, None)
+    space = search_space({**data, "vary": scene.model.vary}, ranges, fixed)
+    check_ranges(data, space, ranges, scene.path, trust)
     rows = [(f.key, f.value(0.0), *f.range) for f in space]
     if json:
         names = ("key", "nominal", "low", "high")

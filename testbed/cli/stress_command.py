@@ -89,6 +89,8 @@ def stress_estimators(
 
 def _show(found: Any) -> None:
     """The leaderboard."""
+    from testbed.stress.page import shown
+
     console = Console(highlight=False)
     longest = max(len(line["estimator"]) for line in found.leaderboard)
     table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, padding=(0, 1, 0, 0))
@@ -99,7 +101,7 @@ def _show(found: Any) -> None:
         table.add_row(
             escape(line["estimator"]),
             f"{line['survived']}/{line['cells']}",
-            "never" if line["delay_s"] is None else f"{line['delay_s']:.2g} s",
+            shown("delay_s", line["delay_s"], line["followed"]),
             _percent(line["steady_error"]),
             _percent(line["windup"]),
             f"{line['false_alarms']:g}",

@@ -168,8 +168,22 @@ def _identity(make: Callable[..., Any]) -> tuple[str | None, str | None]:
 
 def _describe(name: str, make: Callable[..., Any], source: str) -> Entry:
     summary = (inspect.getdoc(make) or "").partition("\n")[0]
-    claims = frozenset(getattr(make, "claims", ()))
+    claims = read_claims(make, name)
     return Entry(name, make, summary, claims, frozenset(getattr(make, "tags", ())), source)
+
+
+def read_claims(thing: Any, name: str) -> frozenset[str]:
+    """The `claims` of a plugin; a text would be taken for its letters, and is refused."""
+    found = getattr(thing, "claims", ())
+    if isinstance(found, property):  # of a class whose instances say it
+        return frozenset()
+    if not isinstance(found, set | frozenset | list | tuple) or not all(
+        isinstance(claim, str) for claim in found
+    ):
+        raise BadInput(
+            f'{name}: claims must be a set of names, e.g. {{"consistent"}}, got {found!r}'
+        )
+    return frozenset(found)
 
 
 estimator = Registry("estimator", "testbed.estimators", "testbed.estimators")

@@ -92,7 +92,7 @@ def select(cells: Sequence[StressCell], words: str) -> list[StressCell]:
 
 
 def curated_cells() -> list[StressCell]:
-    """24 cells: each change on two or three plants, every excitation and noise several times."""
+    """24 cells that meet every value of every axis; grasps, the commonest change, most often."""
     return [StressCell(*words.split()) for words in _CURATED]
 
 

@@ -14,6 +14,8 @@ from testbed.harness.entrants import label
 
 PARALLEL_SUM: dict[str, Any] = {"use": "parallel_sum", "kappa": 1.5, "tau": 0.25}
 RECOMMENDED: dict[str, Any] = {"use": "cusum", "between": PARALLEL_SUM}
+# The default that we recommend: a rule and the estimator that it was tried in.
+DEFAULT: dict[str, Any] = {"use": "rls_logdet", "forgetting": RECOMMENDED}
 RULES: tuple[dict[str, Any], ...] = (
     {"use": "none"},
     {"use": "exponential", "tau": 0.5},

@@ -17,7 +17,7 @@ from typing import Any
 
 from testbed.harness import Scenario, run
 from testbed.stress.cells import StressCell
-from testbed.stress.entrants import PARALLEL_SUM, RECOMMENDED
+from testbed.stress.entrants import DEFAULT, PARALLEL_SUM, RECOMMENDED
 from testbed.stress.plants import ROBOTS
 
 REST = 60.0  # s
@@ -26,20 +26,28 @@ _TRACE = 1e-6  # standard deviation of the motion sensors (m/s², rad/s, rad/s²
 _TAU = 2.0  # s
 _WRENCH = 5e-4  # N, N·m: what a memory of two seconds errs by is proportional to it
 
+
+def _rls(rule: dict[str, Any]) -> dict[str, Any]:
+    return {"use": "rls", "forgetting": rule}
+
+
+# By name: the rule in `rls`, and the recommended default with its own estimator.
 RESTING: dict[str, Any] = {
-    "exponential": {"use": "exponential", "tau": _TAU},
-    "directional": {"use": "directional", "tau": _TAU},
-    "directional_covariant": {"use": "directional_covariant", "tau": _TAU},
-    "sift": {"use": "sift", "tau": _TAU, "epsilon": 0.3},
-    "gated": {"use": "gated", "tau": _TAU},
-    "parallel_sum": PARALLEL_SUM,
-    "recommended": RECOMMENDED,
+    "exponential": _rls({"use": "exponential", "tau": _TAU}),
+    "directional": _rls({"use": "directional", "tau": _TAU}),
+    "directional_covariant": _rls({"use": "directional_covariant", "tau": _TAU}),
+    "sift": _rls({"use": "sift", "tau": _TAU, "epsilon": 0.3}),
+    "gated": _rls({"use": "gated", "tau": _TAU}),
+    "parallel_sum": _rls(PARALLEL_SUM),
+    "recommended rule": _rls(RECOMMENDED),
+    "recommended": DEFAULT,
 }
 GRASPING: dict[str, Any] = {
-    "none": {"use": "none"},
-    "exponential": {"use": "exponential", "tau": 0.5},
-    "parallel_sum": PARALLEL_SUM,
-    "recommended": RECOMMENDED,
+    "none": _rls({"use": "none"}),
+    "exponential": _rls({"use": "exponential", "tau": 0.5}),
+    "parallel_sum": _rls(PARALLEL_SUM),
+    "recommended rule": _rls(RECOMMENDED),
+    "recommended": DEFAULT,
 }
 
 
@@ -71,18 +79,15 @@ def grasp_scenario() -> dict[str, Any]:
 
 
 def measure(
-    scenario: Mapping[str, Any],
-    rules: Mapping[str, Any],
-    seeds: Sequence[int],
-    estimator: str = "rls",
+    scenario: Mapping[str, Any], entrants: Mapping[str, Any], seeds: Sequence[int]
 ) -> dict[str, list[dict[str, float | None]]]:
-    """Rule → metrics of each seed."""
-    tables = [{"use": estimator, "name": name, "forgetting": r} for name, r in rules.items()]
-    found: dict[str, list[dict[str, float | None]]] = {name: [] for name in rules}
+    """Name → metrics of each seed."""
+    tables = [{**table, "name": name} for name, table in entrants.items()]
+    found: dict[str, list[dict[str, float | None]]] = {name: [] for name in entrants}
     scene = Scenario.from_dict(dict(scenario))
     for seed in seeds:
         card = run(scene, seed=seed, estimators=tables).scorecard
-        for name in rules:
+        for name in entrants:
             found[name].append(card["estimators"][name]["metrics"])
     return found
 

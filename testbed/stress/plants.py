@@ -29,7 +29,7 @@ class Robot:
         small: kg of a small grasp; `large` of a large one. A small one is about a tenth of the
             body that carries it, a large one about as heavy as that.
         body: The body that changes.
-        burn: The table of a change that takes mass away steadily, given its share of the whole.
+        tank: Geometry of the tank whose fuel a burn takes; None: the load drains instead.
         offset: The channel whose offset jumps, and by how much.
         friction: Whether friction is among the parameters.
     """

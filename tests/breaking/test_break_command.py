@@ -144,6 +144,36 @@ def test_ctrl_c_keeps_the_mildest_so_far(tmp_path, monkeypatch, capsys):
     assert main(["run", str(out)]) == 1
 
 
+def test_a_space_in_which_nothing_can_happen_is_no_all_clear(monkeypatch, capsys):
+    monkeypatch.setattr(hunt, "check_ranges", lambda *_: None)
+    arguments = ["break", "rls", "--budget", "3", "--range", "plant.truth_eror=-0.1:0.1"]
+    assert main(arguments) == 2
+    said = capsys.readouterr()
+    assert "nothing but the nominal scenario could be run" in said.err
+    assert "'truth_eror'" in said.err
+    assert said.out == ""
+
+
+def test_the_replay_line_can_be_pasted_and_nothing_is_replaced_in_silence(
+    tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text(PLUGIN, encoding="utf-8")
+    arguments = ["break", "mine.py:Fragile", "--budget", "5", "--out", "sub dir/b.toml"]
+    assert main(arguments) == 1
+    said = capsys.readouterr().out
+    replay = next(line for line in said.splitlines() if line.startswith("Replay: testbed "))
+    assert "replaced" not in said
+    assert main(shlex.split(replay)[2:]) == 1
+    capsys.readouterr()
+    assert main(arguments) == 1
+    assert "sub dir/b.toml was there before: it is replaced" in capsys.readouterr().out
+    before = Path("sub dir/b.toml").read_bytes()
+    assert main(["break", "rls", "--scenario", "sub dir/b.toml", "--out", "sub dir/b.toml"]) == 2
+    assert "is the nominal scenario itself" in capsys.readouterr().err
+    assert Path("sub dir/b.toml").read_bytes() == before
+
+
 def test_without_cma_one_line_says_what_to_install(monkeypatch, capsys):
     real = builtins.__import__
 
@@ -170,6 +200,10 @@ def test_without_cma_one_line_says_what_to_install(monkeypatch, capsys):
         (["rls", "--range", "noise.scale"], "expected key=low:high"),
         (["rls", "--fix", "noise.scael"], "did you mean 'noise.scale'"),
         (["rls:forgeting=0.9"], "forgeting"),
+        (["rls", "--range", "plant.truth_eror=-0.1:0.1"], "'truth_eror'"),
+        (["rls", "--range", "plant.truth_error=-0.1:0.1"], "plant.truth_error at -0.1"),
+        (["rls", "--range", "plant.mismatch.ft_tiltt=0:0.1"], "did you mean 'ft_tilt'"),
+        (["rls", "--show", "--range", "excitation.amplitud=0:1"], "did you mean 'amplitude'"),
     ],
 )
 def test_mistakes_are_one_line(arguments, message, tmp_path, monkeypatch, capsys):

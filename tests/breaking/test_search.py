@@ -55,9 +55,9 @@ def test_the_same_seed_makes_the_same_search():
 
 
 def test_a_search_without_an_answer_ends_with_its_budget():
-    trials = Slope(np.zeros(5))
-    assert search(trials, trials(np.zeros(5)), 0, 40) is None
-    assert trials.runs <= 41
+    trials = Slope(np.zeros(1))  # flat: CMA-ES itself would give up long before
+    assert search(trials, trials(np.zeros(1)), 0, 400) is None
+    assert trials.runs == 401
 
 
 def test_shrinking_leaves_only_the_factors_that_matter():

@@ -40,9 +40,9 @@ def test_the_cause_is_found_and_the_sound_sibling_survives_it(case):
 
 
 @pytest.mark.slow
-def test_random_search_needs_more_than_five_times_as_many_runs():
+def test_random_draws_from_where_the_search_starts_need_several_times_as_many_runs():
+    """Draws from the whole ranges would be no match: next to none of them is mild."""
     case = "exponential windup"
-    for seed in (0, 4):
-        runs, _ = by_search(case, seed, 200)
-        assert runs is not None
-        assert by_chance(case, "uniform", seed, 5 * runs) is None
+    runs, _ = by_search(case, 0, 200)
+    assert runs is not None
+    assert by_chance(case, "nearby", 0, 3 * runs) is None

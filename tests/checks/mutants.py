@@ -64,6 +64,14 @@ class OneSizeOfRows(Twin):
         super().absorb(self.buffer.copy(), residual)
 
 
+@caught_by("rows_vary")
+class HasRoomForSixRows(Twin):
+    claims = frozenset({"bounded", "invariant"})
+
+    def absorb(self, Z, residual):
+        super().absorb(Z[:6], residual[:6])
+
+
 @caught_by("bare_problem")
 class NeedsACovariance(Twin):
     def prior_information(self, problem):
@@ -112,6 +120,24 @@ class ForgetsToReset(Twin):
     def prior_information(self, problem):
         old = getattr(self, "information", np.zeros(0))
         return old if len(old) == problem.size else super().prior_information(problem)
+
+
+@caught_by("long_runs_leave_nothing")
+class TrustsWhatItHasSeenLong(Twin):
+    """Long runs of this process make the next one's prior a little firmer."""
+
+    trust = {}
+
+    def reset(self, problem):
+        super().reset(problem)
+        self.key, self.count = problem.prior.tobytes(), 0
+        self.information = self.trust.get(self.key, 1.0) * self.information
+
+    def absorb(self, Z, residual):
+        super().absorb(Z, residual)
+        self.count += 1
+        if self.count > 500:
+            self.trust[self.key] = self.trust.get(self.key, 1.0) * (1.0 + 1e-10)
 
 
 @caught_by("instances_are_apart")
@@ -206,9 +232,40 @@ class ForgetsALittle(Twin):
 
 
 @caught_by("declared_noise")
-class IgnoresTheNoise(Twin):
+class IgnoresTheNoise(Modest):
     def update(self, eq):
         return super().update(type(eq)(eq.t, eq.A, eq.b))
+
+
+@caught_by("batch_agreement")
+class WeighsBadRowsTooLittle(Twin):
+    """By the inverse of the covariance, squared: whatever the order, but no least squares."""
+
+    def update(self, eq):
+        if eq.cov is not None:
+            eq = type(eq)(eq.t, eq.A, eq.b, eq.cov @ eq.cov)
+        return super().update(eq)
+
+    def say(self, info):
+        return Estimate(self.theta.copy(), None, info)
+
+
+@caught_by("declared_noise")
+class KeepsTheFirstCovariance(Modest):
+    def reset(self, problem):
+        super().reset(problem)
+        self.first = {}
+
+    def update(self, eq):
+        cov = self.first.setdefault(len(eq.b), eq.cov)
+        return super().update(type(eq)(eq.t, eq.A, eq.b, cov))
+
+
+@caught_by("declared_noise")
+class IgnoresCorrelations(Modest):
+    def update(self, eq):
+        cov = None if eq.cov is None else np.diag(np.diag(eq.cov))
+        return super().update(type(eq)(eq.t, eq.A, eq.b, cov))
 
 
 @caught_by("no_drift")
@@ -397,6 +454,12 @@ class WindsUp(Twin):
         super().absorb(Z, residual)
 
 
+@caught_by("bounded_at_rest")
+class WindsUpInSecret(WindsUp):
+    def say(self, info):
+        return Estimate(self.theta.copy(), None, info)
+
+
 # ----- covariance ----------------------------------------------------------------------------
 
 
@@ -412,6 +475,16 @@ class LosesSymmetry(Twin):
 class PromisesTooMuch(Twin):
     def covariance(self):
         return 0.1 * super().covariance()
+
+
+@caught_by("covariance_honest")
+class TakesVariancesForDeviations(Twin):
+    claims = frozenset({"bounded", "invariant"})
+
+    def update(self, eq):
+        if eq.cov is not None:
+            eq = type(eq)(eq.t, eq.A, eq.b, eq.cov @ eq.cov)
+        return super().update(eq)
 
 
 # ----- isolation -----------------------------------------------------------------------------

@@ -6,11 +6,13 @@ from __future__ import annotations
 import json
 import time
 
+import numpy as np
 import pytest
 
 from testbed import BadInput, checks, wrap
 from testbed.checks import check_estimator, check_plant, check_regressor
 from testbed.checks.run import estimator_checks, plant_checks, regressor_checks
+from testbed.cli.main import main
 from tests.checks.twins import Twin
 
 
@@ -92,9 +94,69 @@ def test_announcements_must_name_checks_and_reasons(announced):
         check_estimator(Wrong)
 
 
+def test_what_nothing_else_can_be_asked_without_cannot_be_announced():
+    class Excused(Twin):
+        expected_failed_checks = {"protocol": "cannot be bothered"}
+        reset = None
+
+    with pytest.raises(BadInput, match="Excused: protocol cannot be among expected_failed_checks"):
+        check_estimator(Excused)
+
+
 def test_claims_are_asked_of_those_who_make_them():
     report = check_estimator("rls", quick=True, only=["frame_invariance", "batch_agreement"])
     assert report.passed == ["batch_agreement"]
+    assert report.not_run == {"frame_invariance": "not asked: it does not claim 'invariant'"}
+
+
+@pytest.mark.parametrize(
+    ("claimed", "message"),
+    [
+        (None, "claims must be a set of names"),
+        ("consistent", "claims must be a set of names"),
+        ({"consistant"}, "unknown claim 'consistant': did you mean 'consistent'"),
+    ],
+)
+def test_claims_that_nobody_understands_are_one_line(claimed, message, tmp_path, capsys):
+    path = tmp_path / "mine.py"
+    path.write_text(f"class Mine:\n    claims = {claimed!r}\n", encoding="utf-8")
+    assert main(["check", f"{path}:Mine"]) == 2
+    said = capsys.readouterr()
+    assert message in said.err
+    assert len(said.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [
+        ("joint_torqe@measured", "unknown regressor 'joint_torqe': did you mean 'joint_torque'"),
+        ("@measurd", "unknown signal group 'measurd': did you mean 'measured'"),
+    ],
+)
+def test_inputs_that_nothing_serves_fail_the_protocol(asked, why):
+    class Misspelt(Twin):
+        inputs = {"eq": asked}
+
+    report = check_estimator(Misspelt, only=["protocol", "blind_to_truth"])
+    assert why in failed(report)["protocol"]
+    assert report.passed == []
+
+
+def test_what_cannot_even_be_made_in_time_is_bad_input():
+    class NeverReady(Twin):
+        def __init__(self):
+            time.sleep(60.0)
+
+    with pytest.raises(BadInput, match="NeverReady: making it takes longer than"):
+        check_estimator(NeverReady, only=["protocol"], timeout=0.2)
+
+
+def test_global_generators_are_left_as_they_were():
+    np.random.seed(7)  # noqa: NPY002
+    before = np.random.get_state()[1].copy()  # noqa: NPY002
+    check_plant("free_flyer", only=["plant_deterministic"])
+    check_estimator("rls", only=["deterministic"])
+    np.testing.assert_array_equal(np.random.get_state()[1], before)  # noqa: NPY002
 
 
 def test_with_a_forgetting_rule_an_estimator_claims_no_more_than_the_rule():
@@ -104,8 +166,6 @@ def test_with_a_forgetting_rule_an_estimator_claims_no_more_than_the_rule():
 
 
 def test_instances_functions_and_raw_samples_can_be_checked():
-    import numpy as np
-
     def ridge(A, b, theta):
         return theta + 0.1 * np.linalg.lstsq(A, b - A @ theta, rcond=None)[0]
 

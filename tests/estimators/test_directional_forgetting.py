@@ -48,6 +48,15 @@ def test_as_printed_it_is_eq_28():
     np.testing.assert_allclose(got, want, rtol=0, atol=1e-12)
 
 
+def test_of_one_row_it_is_the_rule_of_cao_and_schwartz():
+    """Their M = (1 − μ) Ω φφᵀ / φᵀΩφ, and Ω ← (1 − M) Ω."""
+    rng = np.random.default_rng(5)
+    information, phi = spd(rng, 6), rng.normal(size=(6, 1))
+    M = 0.03 * information @ phi @ phi.T / (phi.T @ information @ phi)
+    left = information - discount(reset(Directional(rate=0.97)), information, phi.T)
+    np.testing.assert_allclose(left, (np.eye(6) - M) @ information, rtol=0, atol=1e-12)
+
+
 def test_only_what_the_rows_move_is_forgotten():
     """Information about directions Ω-orthogonal to D stays as it was."""
     rng = np.random.default_rng(1)

@@ -221,3 +221,11 @@ def test_the_suite_runs_from_python_without_a_folder():
     found = stress(["rls:forgetting.use=sift"], cells=CELL, seeds=[0], executor="serial")
     assert found.leaderboard[0]["cells"] == 1
     assert (found.leaderboard[0]["estimator"], CELL) in found.histories
+
+
+def test_where_nothing_changed_there_is_no_delay_to_show(capsys):
+    arguments = ["--cells", "arm none rich", "--seeds", "0", "--executor", "serial"]
+    assert main(["stress", "rls", *arguments]) == 0
+    line = next(x for x in capsys.readouterr().out.splitlines() if "1/1" in x)
+    assert "–" in line.split()
+    assert "never" not in line

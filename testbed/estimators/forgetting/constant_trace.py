@@ -26,7 +26,7 @@ _STEPS = 60  # halvings at most; Newton's steps mostly do with five
 _CLOSE = 1e-10
 
 
-@forgetting("constant_trace")
+@forgetting("constant_trace", claims={"bounded"})
 class ConstantTrace:
     """Ω ← μₖ Ω with μₖ such that the covariance keeps its trace: alert, and bounded.
 

@@ -28,7 +28,7 @@ _LEARN = 0.01  # share of a new sample in the learnt noise scale
 _CALM = 3.0  # a sample teaches it no more than so many times the usual
 
 
-@forgetting("cusum")
+@forgetting("cusum", claims={"bounded"})
 class Cusum:
     """All but a trace of the information goes where the CUSUM of innovations says "changed".
 
@@ -62,6 +62,8 @@ class Cusum:
         self.between = None if between is None else forgetting.make(between)
         if any(hasattr(self.between, hook) for hook in ("window_samples", "restart", "augment")):
             raise BadInput("forgetting.between must be a rule that only discounts")
+        if self.between is not None:  # at rest there are no alarms, and it decides
+            self.claims = frozenset(getattr(self.between, "claims", ()))
 
     def reset(self, problem: Problem) -> None:
         """An empty sum and the declared noise."""

@@ -2,6 +2,10 @@
 
     G = (1 − μ) Ω D (DᵀΩD)⁺ DᵀΩ                                     (Cho 2024, eq. 28)
 
+For one row, D = Γᵀ, it is the rule of Cao & Schwartz 2000 ("A directional forgetting algorithm
+based on the decomposition of the information matrix", Automatica 36): they split Ω into what
+the row excites, ΩΓᵀΓΩ/(ΓΩΓᵀ), and the rest, and forget the first alone. Eq. 28 takes k rows.
+
 G takes the share 1 − μ of what Ω says about the directions in the columns of D (p, k), and as a
 Schur complement it lies between 0 and (1 − μ) Ω. What D is makes the two rules of this file.
 """
@@ -46,7 +50,7 @@ class _Directional:
 
 @forgetting("directional")
 class Directional(_Directional):
-    """Cho 2024, eq. 28, as printed: forgets along the rows Γᵀ; depends on units and frames.
+    """Cao & Schwartz 2000, Cho 2024 (eq. 28), as printed: along the rows Γᵀ; depends on units.
 
     A row is a covector: taking Γᵀ for a direction of parameters mixes kilograms with kg·m², so
     that on a leg with geared rotors only the rotors' columns are ever forgotten. The printed

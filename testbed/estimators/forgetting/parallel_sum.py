@@ -51,7 +51,7 @@ def parallel_sum(A: Array, B: Array) -> Array | None:
     return None
 
 
-@forgetting("parallel_sum")
+@forgetting("parallel_sum", claims={"bounded"})
 class ParallelSum:
     """Forgets what the last seconds can replace, by a parallel sum: alert and free of windup.
 

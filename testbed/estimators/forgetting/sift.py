@@ -31,7 +31,7 @@ from testbed.estimators.forgetting.prior import prior_spread
 from testbed.estimators.forgetting.rate import Rate
 
 
-@forgetting("sift")
+@forgetting("sift", claims={"bounded"})
 class SIFt:
     """Forgets only where the rows excite above a threshold; weaker parts of them are left out.
 
