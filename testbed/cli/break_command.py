@@ -11,7 +11,7 @@ import typer
 
 from testbed.cli import study_options as options
 from testbed.cli.console import complain, progress, stdout_to_stderr
-from testbed.cli.run_command import check_places
+from testbed.cli.run_command import check_file
 
 
 def break_estimator_command(
@@ -87,7 +87,7 @@ def _check_out(out: Path, scenario: Path | None) -> None:
         raise BadInput(f"--out {str(out)!r} must be a .toml file, e.g. broken.toml")
     if scenario is not None and out.exists() and out.samefile(scenario):
         raise BadInput(f"--out {str(out)!r} is the nominal scenario itself: name another file")
-    check_places(None, out)
+    check_file("--out", out, "broken.toml")
 
 
 def _document(hunt: Any, out: Path) -> dict[str, Any]:

@@ -124,16 +124,28 @@ def check_places(out: Path | None, record: Path | None) -> None:
     from testbed.core.errors import BadInput
     from testbed.logs.recorder import check_suffix
 
-    if record is not None and (record.is_dir() or not record.name):
-        raise BadInput(f"--record {str(record)!r} is a folder: name a file, e.g. log.npz")
     if record is not None:
+        check_file("--record", record, "log.npz")
         check_suffix(record)
-    if out is not None and out.exists() and not out.is_dir():
-        raise BadInput(f"--out {str(out)!r} is a file: name a folder, new or existing")
-    for option, path in (("--out", out), ("--record", record and record.parent)):
-        if path is None:
-            continue
-        there = next(p for p in (path.absolute(), *path.absolute().parents) if p.exists())
-        if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
-            why = "may not be written to" if there.is_dir() else "is not a folder"
-            raise BadInput(f"{option}: cannot write to {str(path)!r}: {str(there)!r} {why}")
+    if out is not None:
+        if out.exists() and not out.is_dir():
+            raise BadInput(f"--out {str(out)!r} is a file: name a folder, new or existing")
+        _check_writable("--out", out)
+
+
+def check_file(option: str, path: Path, example: str) -> None:
+    """Refuse a file that could not be written."""
+    from testbed.core.errors import BadInput
+
+    if path.is_dir() or not path.name:
+        raise BadInput(f"{option} {str(path)!r} is a folder: name a file, e.g. {example}")
+    _check_writable(option, path.parent)
+
+
+def _check_writable(option: str, folder: Path) -> None:
+    from testbed.core.errors import BadInput
+
+    there = next(p for p in (folder.absolute(), *folder.absolute().parents) if p.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+        why = "may not be written to" if there.is_dir() else "is not a folder"
+        raise BadInput(f"{option}: cannot write to {str(folder)!r}: {str(there)!r} {why}")
