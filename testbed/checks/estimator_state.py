@@ -37,7 +37,7 @@ def reset_equals_fresh(candidate: Candidate) -> None:
     same(again, candidate.run(candidate.usual()), "after a reset it is not like a new one")
 
 
-@check(after=["reset_equals_fresh"])
+@check(after=["deterministic", "reset_equals_fresh"])
 def long_runs_leave_nothing(candidate: Candidate) -> None:
     """What a long run keeps in a class or a module changes every later run of the process."""
     stream = candidate.usual()

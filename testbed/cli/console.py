@@ -35,10 +35,10 @@ def progress(
     title: str, quiet: bool = False, unit: str = "samples"
 ) -> Iterator[Callable[[int, int], None] | None]:
     """A bar on a terminal; on a pipe, a line every few seconds once it takes long."""
-    # The first run compiles its kernels: say so while nothing moves yet. A later one may need
-    # some that no run has needed before.
-    compiling = "compiling kernels, only the first time (15 to 30 s)" if is_cold() else ""
-    more = "compiling some more kernels, only the first time"
+    # The first run compiles its kernels: say so while nothing moves, but not before bad input is
+    # refused. A later run may need some that no run has needed before.
+    cold = "compiling kernels, only the first time (15 to 30 s)"
+    compiling = cold if is_cold() else "compiling some more kernels, only the first time"
     if quiet:
         yield None
     elif sys.stderr.isatty():
@@ -49,16 +49,14 @@ def progress(
             TimeRemainingColumn(),
         )
         with Progress(*columns, console=stderr(), transient=True) as bar:
-            task = bar.add_task(compiling or f"{title}: preparing", total=None)
+            task = bar.add_task(f"{title}: preparing", total=None)
 
             def show(done: int, total: int) -> None:
                 bar.update(task, completed=done, total=total, description=title)
 
-            with watch_compilation(lambda: bar.update(task, description=compiling or more)):
+            with watch_compilation(lambda: bar.update(task, description=compiling)):
                 yield show
     else:
-        if compiling:
-            print(f"testbed: {compiling}", file=sys.stderr)
         last = time.monotonic()
 
         def line(done: int, total: int) -> None:
@@ -68,8 +66,7 @@ def progress(
                 print(f"testbed: {title}: {done} of {total} {unit}", file=sys.stderr)
 
         def tell() -> None:
-            if not compiling:
-                print(f"testbed: {more}", file=sys.stderr)
+            print(f"testbed: {compiling}", file=sys.stderr, flush=True)
 
         with watch_compilation(tell):
             yield line

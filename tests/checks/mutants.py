@@ -351,7 +351,7 @@ class LeastNorm(Modest):
 class IgnoresSmallRows(Twin):
     def update(self, eq):
         big = np.abs(eq.A).max(axis=1, initial=0.0) > 1e-3
-        cov = np.diag(np.diag(eq.cov)[big]) if eq.cov is not None else None
+        cov = eq.cov[np.ix_(big, big)] if eq.cov is not None else None
         if np.isfinite(eq.A).all():
             eq = type(eq)(eq.t, eq.A[big], eq.b[big], cov)
         return super().update(eq)
