@@ -178,6 +178,8 @@ def test_waypoints_are_smooth_and_end_where_they_should():
         ("free_flyer", {"use": "pose", "waypoints": [{"at": 2, "until": 1}]}, "at < until"),
         ("free_flyer", {"use": "pose", "waypoints": [{"att": 2}]}, "att"),
         ("free_flyer", {"use": "pose", "waypoints": [3]}, "must be a table"),
+        ("free_flyer", {"use": "pose", "waypoints": float("nan")}, "must be a list of tables"),
+        ("free_flyer", {"use": "pose", "waypoints": "up"}, "must be a list of tables"),
     ],
 )
 def test_what_does_not_fit_is_refused_in_one_line(plant, table, says):

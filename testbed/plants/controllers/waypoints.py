@@ -56,6 +56,9 @@ class Waypoints:
     """
 
     def __init__(self, table: Sequence[Any]) -> None:
+        if isinstance(table, str | Mapping) or not isinstance(table, Sequence):
+            want = "a list of tables {at, until, …}"
+            raise BadInput(f"controller.waypoints must be {want}, got {shown(table)}")
         self._legs: list[_Leg] = []
         position, quaternion, end = np.zeros(3), _AHEAD, 0.0
         for i, row in enumerate(table):
