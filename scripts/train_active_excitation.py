@@ -221,7 +221,7 @@ def positive(text: str) -> int:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
-        "--steps", type=positive, default=36_000, help="of training (default 36000)"
+        "--steps", type=positive, default=72_000, help="of training (default 72000)"
     )
     parser.add_argument("--seed", type=int, default=0, help="of training (default 0)")
     parser.add_argument("--episodes", type=positive, default=20, help="held-out ones (default 20)")
