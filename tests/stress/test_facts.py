@@ -36,14 +36,16 @@ def test_windup_at_rest_over_several_seeds():
 
 
 def grasping(seeds):
-    entrants = {name: facts.GRASPING[name] for name in ("none", "recommended")}
+    entrants = {name: facts.GRASPING[name] for name in ("none", "recommended rule", "recommended")}
     found = facts.measure(facts.grasp_scenario(), entrants, seeds)
     never = found["none"]
     assert all(row["settle_10_s"] is None for row in never)  # not even to a tenth
     assert facts.median(never, "steady_rel_error") > 0.2
-    assert facts.median(found["recommended"], "settle_2_s") <= 1.0  # s
-    assert facts.median(found["recommended"], "mass_settle_2_s") <= 1.0
-    assert facts.median(found["recommended"], "false_alarms") == 0.0
+    for name in ("recommended rule", "recommended"):
+        assert facts.median(found[name], "settle_2_s") <= 1.0, name  # s
+        assert facts.median(found[name], "mass_settle_2_s") <= 1.0, name
+    # While rls_logdet is still on its way the detector may alarm again: half of the runs (docs).
+    assert facts.median(found["recommended rule"], "false_alarms") == 0.0
 
 
 def test_without_forgetting_a_grasp_is_never_followed_and_the_default_takes_less_than_a_second():
