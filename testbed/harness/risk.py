@@ -172,3 +172,15 @@ def crossing(
                 np.exp(s[i - 1] + (level - p[i - 1]) / (p[i] - p[i - 1]) * (s[i] - s[i - 1]))
             )
     return None
+
+
+def where_it_crosses(sigma: Sequence[float], found: Sequence[Risk]) -> str:
+    """A sentence: at which σ the probability crosses the level, and the interval of that σ."""
+    where = crossing(sigma, [one.exceeded for one in found])
+    if where is None:
+        return f"never crosses {100 * LEVEL:g} %"
+    # The larger a probability may be, the sooner it crosses.
+    first, last = (crossing(sigma, [one.interval[k] for one in found]) for k in (1, 0))
+    low = f"below {min(sigma):.4f}" if first is None else f"{first:.4f}"
+    high = f"above {max(sigma):.4f}" if last is None else f"{last:.4f}"
+    return f"crosses {100 * LEVEL:g} % at σ = {where:.4f} [{low}, {high}]"
