@@ -61,8 +61,7 @@ def costs(made: Session) -> dict[str, tuple[float, float, float]]:
 
     def score() -> None:
         for _ in range(SAMPLES):
-            tally.innovate(equation.b - equation.A @ theta)
-            tally.fit(equation, theta)
+            tally.fit(equation, theta, theta)
             claimed = contender._covariance(made.dog, t) if tally.due else None
             tally.step(theta, truth.theta, None, t, claimed)
 

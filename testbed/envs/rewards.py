@@ -96,7 +96,8 @@ class Information(Reward):
     def see(self, sample: Sample, truth: Truth) -> None:
         """Collects clean rows; they are worked out together."""
         assert self._rows is not None
-        self._rows.add(sample.t, truth, self._rows.delivers(sample.groups["measured"]))
+        assert self._of is not None
+        self._rows.add(sample.t, truth, self._of.delivered)
 
     def value(self, sample: Sample, truth: Truth) -> float:
         """½ Δ log det; 0 where numbers are too extreme for it."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from testbed.core.errors import BadInput, TestbedError
 from testbed.core.signals import Array
-from testbed.core.types import Equation, Estimate, Problem, Sample
+from testbed.core.types import Estimate, Problem, Sample
 from testbed.harness.history import History
 from testbed.harness.ports import Port
 from testbed.harness.watchdog import PluginTimeout, Watchdog
@@ -41,7 +41,7 @@ class Contender:
         self._required = [(p.name, p.key) for p in ports if not p.optional]
         self._optional = [(p.name, p.key) for p in ports if p.optional]
         scored = [p.key for p in ports if p.key != "sample"]
-        self.scored_key = scored[0] if scored else None
+        self.scored_key = scored[0] if scored else ""
 
     def reset(self, problem: Problem, tally: Tally, history: History, dog: Watchdog) -> None:
         """Start anew; an estimator that cannot be reset is bad input."""
@@ -99,12 +99,9 @@ class Contender:
     ) -> None:
         """Predict, update, check, score."""
         ports = self.gather(equations)
-        innovation = math.nan
         cpu = wall = 0
         if ports is not None:
-            scored = equations.get(self.scored_key) if self.scored_key else None
-            if isinstance(scored, Equation):
-                innovation = math.sqrt(self.tally.innovate(scored.b - scored.A @ self.theta))
+            before = self.theta
             dog.arm()
             try:
                 start_wall, start_cpu = time.perf_counter_ns(), time.thread_time_ns()
@@ -125,8 +122,9 @@ class Contender:
                 return
             self.info["updates"] += 1
             self.watch.add(cpu, wall, self._deadline_ns)
-            if isinstance(scored, Equation):
-                self.tally.fit(scored, self.theta)
+            scored = equations.get(self.scored_key)
+            if scored is not None:
+                self.tally.fit(scored, before, self.theta)
             if self._says_change:
                 self.tally.alarm(sample.t)
         cov = None
@@ -136,7 +134,7 @@ class Contender:
                 return
             self.growth.look(self.tally.samples, self.estimator)
         self.tally.step(self.theta, truth, q, sample.t, cov)
-        self.history.add(self.theta, innovation, cpu, wall)
+        self.history.add(self.theta, cpu, wall)
 
     def _covariance(self, dog: Watchdog, t: float | None) -> Array | None:
         """The covariance (p, p) that it claims now; None where it claims none."""

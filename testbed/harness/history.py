@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -46,19 +47,18 @@ class History:
 
     Attributes:
         theta: Estimates (n, p).
-        innovation: Norm of the prediction error before each update (n,), NaN without one.
+        innovation: Norm of the prediction error before each update (n,), NaN without one; the
+            scores work it out, many samples at a time.
         cpu_us: CPU time of each update (n,), 0 where there was none.
     """
 
-    def __init__(self, t: Column, truth: Column) -> None:
-        self._t, self._truth = t, truth
-        self._theta, self._innovation = Column(), Column()
-        self._cpu, self._wall = Column(), Column()
+    def __init__(self, t: Column, truth: Column, innovation: Callable[[], list[float]]) -> None:
+        self._t, self._truth, self._innovation = t, truth, innovation
+        self._theta, self._cpu, self._wall = Column(), Column(), Column()
 
-    def add(self, theta: Array, innovation: float, cpu_ns: int, wall_ns: int) -> None:
-        """One sample; the norm of its prediction error is NaN where there was none."""
+    def add(self, theta: Array, cpu_ns: int, wall_ns: int) -> None:
+        """One sample."""
         self._theta.append(theta)
-        self._innovation.append(innovation)
         self._cpu.append(cpu_ns * 1e-3)
         self._wall.append(wall_ns * 1e-3)
 
@@ -84,7 +84,7 @@ class History:
     @property
     def innovation(self) -> Array:
         """Norm of the prediction error before each update (n,)."""
-        return np.asarray(self._innovation.array())
+        return np.array(self._innovation(), dtype=float)
 
     @property
     def cpu_us(self) -> Array:

@@ -69,6 +69,7 @@ class Session:
         self.dog = watchdog or Watchdog(None)
         self.driver = None if driver is None else Driver(driver, source)
         self.validation: Array | None = None  # rows (n, p) that only the scores see
+        self.delivered = True  # whether sensors gave all that the last sample's equation needs
         self.duration = duration
         self._every = max(1, round(1.0 / (score_hz * self.rig.dt)))
         self._second = max(1, round(1.0 / (self._every * self.rig.dt)))
@@ -115,12 +116,9 @@ class Session:
         self._clean.reset(self.course)
         for name, contender in self.contenders.items():
             problem = make_problem(self.rig, name, streams, self.prior_error, self.truth_error)
-            contender.reset(
-                problem,
-                self._tally(),
-                History(self.t_history, self.truth_history),
-                self.dog,
-            )
+            tally = self._tally()
+            history = History(self.t_history, self.truth_history, tally.norms)
+            contender.reset(problem, tally, history, self.dog)
         if self.driver is not None:
             self.driver.begin(min((s.at for s in self.course.shifts), default=None))
             if self.driver.name in self.contenders:
@@ -224,23 +222,24 @@ class Session:
         theta = None if truth is None else truth.theta
         if truth is not None:
             key = self.default_key  # where nobody asked for it, its signals tell
-            told = (
+            self.delivered = (
                 equations[key] is not None
                 if key in equations
                 else self._clean.delivers(sample.groups["measured"])
             )
-            self._clean.add(sample.t, truth, told)
+            self._clean.add(sample.t, truth, self.delivered)
         if self.course.due:
             self._clean.flush()
             self.course.look(sample.t)
         self.course.samples += 1
         self.t_history.append(sample.t)
         self.truth_history.append(self._unknown if theta is None else theta)
-        M = self.mass_matrix
-        q = None if M is None else M.configuration(sample.groups["measured"].flat)
-        for contender in self.contenders.values():
-            if contender.failed is None:
-                contender.step(sample, equations, theta, q, self.dog)
+        if self.contenders:
+            M = self.mass_matrix
+            q = None if M is None else M.configuration(sample.groups["measured"].flat)
+            for contender in self.contenders.values():
+                if contender.failed is None:
+                    contender.step(sample, equations, theta, q, self.dog)
         if self.driver is not None:
             self.driver.tell(truth, self.contenders)
 

@@ -79,6 +79,13 @@ def fill_wrench(a, al, w, A):  # type: ignore[no-untyped-def]
         A[3 + i, 7 + k] = al[k] + w[i] * w[j]
 
 
+@kernel
+def _fill_wrenches(a, al, w, A):  # type: ignore[no-untyped-def]
+    """The same for n samples (n, 3) each, into zeroed A (n, 6, p)."""
+    for n in range(len(A)):
+        fill_wrench(a[n], al[n], w[n], A[n])
+
+
 def wrench_columns() -> Array:
     """L (6, 10, 12): A = L z, z = [a, α, ωx², ωy², ωz², ωxωy, ωyωz, ωzωx], in which A is linear."""
     e, o = np.eye(3), np.zeros((3, 3))
@@ -171,7 +178,11 @@ class Wrench:
         A = np.zeros((len(flat), 6, self.size))
         A[:, *self._offsets] = 1.0
         a = flat[:, self._a] if self._g_init is None else flat[:, self._a] + self._g_init
-        A[..., :10] = wrench_regressor(a, flat[:, self._al], flat[:, self._w])
+        al, w = flat[:, self._al], flat[:, self._w]
+        if COMPILED:
+            _fill_wrenches(a, al, w, A)
+        else:
+            A[..., :10] = wrench_regressor(a, al, w)
         return A, flat[:, self._b]
 
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from testbed.core.jit import COMPILED, kernel
 from testbed.core.signals import Array
-from testbed.inertia import is_consistent
+from testbed.inertia import consistency_margin, is_consistent, pseudo_inertia
 
 
 @kernel
@@ -64,3 +64,13 @@ def inconsistent_rows(thetas: Array, bodies: int) -> NDArray[np.int64]:
         return out
     fine = is_consistent(thetas[:, : 10 * bodies].reshape(-1, bodies, 10))
     return np.asarray(np.sum(~fine, axis=1))
+
+
+def smallest_margin(theta: Array, bodies: int) -> float:
+    """The smallest `consistency_margin` of the first `bodies` bodies of θ (p,)."""
+    phi = theta[: 10 * bodies].reshape(bodies, 10)
+    if count_inconsistent(theta, bodies):
+        return float(np.min(consistency_margin(phi)))
+    # All possible: the same figure without asking again which ones are, at a fifth of the time.
+    least = float(np.linalg.eigvalsh(pseudo_inertia(phi)).min())
+    return max(least, float(np.finfo(np.float64).tiny))

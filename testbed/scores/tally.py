@@ -8,6 +8,7 @@ plots show (`scored`) is a list, one entry a look.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,12 +17,11 @@ import numpy as np
 
 from testbed.core.signals import Array
 from testbed.core.types import Equation
-from testbed.inertia import consistency_margin
 from testbed.scores.calibration import Calibration
 from testbed.scores.course import Course
 from testbed.scores.drift import Drift
 from testbed.scores.efficiency import Efficiency, summary
-from testbed.scores.look_kernel import inconsistent_rows
+from testbed.scores.look_kernel import inconsistent_rows, smallest_margin
 from testbed.scores.relapse import Relapse
 from testbed.scores.tracking import Tracking
 
@@ -63,7 +63,9 @@ class Tally:
     drift: Drift = field(default_factory=Drift)
     relapse: Relapse = field(default_factory=Relapse)
     _samples: list[tuple[float, Array, Array | None, Array | None]] = field(default_factory=list)
-    _fitted: list[tuple[Array, Array, Array]] = field(default_factory=list)
+    _fitted: list[tuple[Array, Array, Array, Array]] = field(default_factory=list)
+    _where: list[int] = field(default_factory=list)  # which waiting sample each of them belongs to
+    _norms: list[float] = field(default_factory=list)  # ‖b − A θ̂⁻‖ of every sample
     scored: dict[str, list[Array | float]] = field(default_factory=dict)  # at score_hz, for plots
 
     def __post_init__(self) -> None:
@@ -89,16 +91,15 @@ class Tally:
             return None
         return self.theta, self.truth
 
-    def innovate(self, innovation: Array) -> float:
-        """Take in a prediction error (k,), made before the update; returns its square."""
-        square = float(innovation @ innovation)
-        self.squared += square
-        self.rows += innovation.size
-        return square
+    def fit(self, equation: Equation, before: Array, after: Array) -> None:
+        """Take in the next sample's rows, with the estimates (p,) before and after its update."""
+        self._where.append(len(self._samples))
+        self._fitted.append((equation.A, equation.b, before, after))
 
-    def fit(self, equation: Equation, theta: Array) -> None:
-        """Take in what the estimate after the update makes of the same rows."""
-        self._fitted.append((equation.A, equation.b, theta))
+    def norms(self) -> list[float]:
+        """Norm of the prediction error of every sample so far; NaN where there were no rows."""
+        self.flush()
+        return self._norms
 
     def alarm(self, t: float) -> None:
         """The estimator says at t that something changed."""
@@ -132,8 +133,8 @@ class Tally:
 
     def flush(self) -> None:
         """Bring the sums up to date with the samples that wait."""
-        self._fit()
         waiting, self._samples = self._samples, []
+        self._fit(len(waiting))
         if not waiting:
             return
         times, thetas, truths, qs = zip(*waiting, strict=True)
@@ -152,19 +153,20 @@ class Tally:
                 self.mass_matrices += len(known)
                 self.mass_matrices_positive += int(np.sum(self.positive(q, theta[known])))
 
-    def _fit(self) -> None:
-        waiting, self._fitted = self._fitted, []
-        if not waiting:
-            return
-        A, b, theta = zip(*waiting, strict=True)
-        if len({rows.shape for rows in A}) == 1:
-            rows = np.concatenate(A).reshape(len(A), *A[0].shape)
-            x = np.concatenate(theta).reshape(len(A), -1, 1)
-            residual = np.concatenate(b) - np.matmul(rows, x).ravel()
-        else:  # rows come and go
-            residual = np.concatenate([y - rows @ x for rows, y, x in waiting])
-        self.squared_posterior += float(np.vdot(residual, residual))
-        self.rows_posterior += residual.size
+    def _fit(self, samples: int) -> None:
+        """What the waiting rows say of the estimates before and after them."""
+        norms = [math.nan] * samples
+        if self._fitted:
+            before, after, rows = _squares(self._fitted)
+            self.squared += float(before.sum())
+            self.squared_posterior += after
+            self.rows += rows
+            self.rows_posterior += rows
+            for i, norm in zip(self._where, np.sqrt(before).tolist(), strict=True):
+                if i < samples:  # else its update was the last one: the estimator failed
+                    norms[i] = norm
+            self._fitted, self._where = [], []
+        self._norms += norms
 
     def _errors(self, t: Array, theta: Array, truth: Array) -> None:
         """Cheap errors and what they say of the changes."""
@@ -186,7 +188,7 @@ class Tally:
         """Margin, calibration, efficiency and drift at a sample of `score_hz`."""
         margin = nees = np.nan
         if self.bodies:
-            margin = float(np.min(consistency_margin(theta[: 10 * self.bodies].reshape(-1, 10))))
+            margin = smallest_margin(theta, self.bodies)
             self.margin_min = min(self.margin_min, margin)
         course, size = self.course, self._size
         validated = truth is not None and self.V.size > 0
@@ -241,6 +243,26 @@ class Tally:
         elif (self.samples - 1) % self.every == 0:
             return  # the last sample was one of score_hz
         self._costly(self.theta, self.truth, cov, settled=True)
+
+
+def _squares(fitted: list[tuple[Array, Array, Array, Array]]) -> tuple[Array, float, int]:
+    """‖b − A θ̂⁻‖² of each sample (n,), Σ ‖b − A θ̂‖², and how many rows that are."""
+    A, b, before, after = zip(*fitted, strict=True)
+    n = len(fitted)
+    if len({rows.shape for rows in A}) > 1:  # rows come and go
+        early, late = (
+            [y - rows @ x for rows, y, x in zip(A, b, theta, strict=True)]
+            for theta in (before, after)
+        )
+        total = np.concatenate(late)
+        return np.array([float(e @ e) for e in early]), float(total @ total), total.size
+    stacked = np.concatenate(A).reshape(n, *A[0].shape)
+    measured = np.concatenate(b).reshape(n, -1)
+    one, other = (
+        measured - np.matmul(stacked, np.concatenate(theta).reshape(n, -1, 1))[..., 0]
+        for theta in (before, after)
+    )
+    return np.einsum("nk,nk->n", one, one), float(np.vdot(other, other)), other.size
 
 
 def _finite(x: Array) -> bool:

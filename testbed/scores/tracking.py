@@ -70,8 +70,9 @@ class Tracker:
         if self.applies:
             self.largest = max(self.largest, float(np.max(outputs @ self.direction)))
         late = error[t >= self.quiet_from]
-        self._squared += float(late @ late)
-        self._count += late.size
+        if late.size:
+            self._squared += float(late @ late)
+            self._count += late.size
 
     def alarm(self, t: float) -> bool:
         """The estimator says that something changed; whether that is a false alarm."""
@@ -146,15 +147,18 @@ class Tracking:
 
     def step(self, t: Array, error: Array, outputs: Array, mass: Array) -> bool:
         """Samples in a row, see `Tracker.step`; whether a change came among them."""
-        which = np.searchsorted(self._starts, t)
-        for i in np.unique(which[which > 0]):
-            rows = which == i
-            self.trackers[i - 1].step(t[rows], error[rows], outputs[rows], mass[rows])
-        return bool(self.trackers) and bool(np.any(np.diff(which, prepend=self._before(which))))
-
-    def _before(self, which: NDArray[np.int64]) -> int:
-        last, self._last = self._last, int(which[-1])
-        return last
+        which = np.searchsorted(self._starts, t)  # after how many changes each comes
+        first, last = int(which[0]), int(which[-1])
+        if np.all(which == first):  # mostly
+            if first:
+                self.trackers[first - 1].step(t, error, outputs, mass)
+        else:
+            for i in np.unique(which[which > 0]):
+                rows = which == i
+                self.trackers[i - 1].step(t[rows], error[rows], outputs[rows], mass[rows])
+        changed = not self._last == first == last
+        self._last = last
+        return bool(self.trackers) and changed
 
     def settled(self, t: float) -> bool:
         """Whether t lies in the last quarter before the next change or the end of the run."""

@@ -113,6 +113,7 @@ def test_the_prediction_error_is_that_of_the_previous_estimate():
         squared, rows = squared + error @ error, rows + error.size
         theta = np.full(10, k + 1.0)
     tally = s.contenders["w"].tally
+    tally.flush()
     assert tally.squared == pytest.approx(squared)
     assert tally.rows == rows
 

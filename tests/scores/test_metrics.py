@@ -7,6 +7,7 @@ import pytest
 from scipy.linalg import eigvalsh
 
 from testbed.core.registry import metric
+from testbed.core.types import Equation
 from testbed.inertia import sample_around, sphere
 from testbed.scores import Tally, evaluate
 
@@ -85,10 +86,11 @@ def test_every_error_is_zero_at_the_truth():
 
 def test_prediction_rmse_is_over_all_rows_of_the_run():
     rng = np.random.default_rng(1)
-    sums, innovations = Tally(1, 10), [rng.normal(size=k) for k in (6, 3, 0, 1)]
-    for innovation in innovations:
-        sums.innovate(innovation)
-    everything = np.concatenate(innovations)
+    sums, before, after = Tally(1, 10), rng.normal(size=10), np.zeros(10)
+    rows = [Equation(0.0, rng.normal(size=(k, 10)), rng.normal(size=k)) for k in (6, 3, 0, 1)]
+    for equation in rows:
+        sums.fit(equation, before, after)
+    everything = np.concatenate([e.b - e.A @ before for e in rows])
     expected = np.sqrt(np.mean(everything**2))
     assert evaluate(sums)["prediction_rmse"] == pytest.approx(expected, rel=1e-14)
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from testbed.core.jit import COMPILED
+from testbed.core.types import Equation
 from testbed.inertia import consistency_margin, is_consistent, sample_around, sphere
 from testbed.scores import Tally, count_inconsistent, look_kernel
 
@@ -42,12 +43,18 @@ def test_sums_are_those_of_all_samples_and_margins_those_at_score_hz():
     rng = np.random.default_rng(1)
     phi = bodies(rng, 90)[42:]
     thetas = np.concatenate([phi.reshape(-1, 20), rng.normal(size=(24, 3))], axis=1)
-    innovations = [rng.normal(size=k) for k in rng.integers(0, 7, size=24)]
+    sizes = rng.integers(0, 7, size=24)
+    equations = [Equation(0.0, rng.normal(size=(k, 23)), rng.normal(size=k)) for k in sizes]
+    before = np.vstack([np.zeros(23), thetas[:-1]])
+    innovations = [e.b - e.A @ x for e, x in zip(equations, before, strict=True)]
+    fits = [e.b - e.A @ x for e, x in zip(equations, thetas, strict=True)]
     sums = Tally(bodies=2, every=5)
-    for theta, innovation in zip(thetas, innovations, strict=True):
-        sums.innovate(innovation)
+    for equation, old, theta in zip(equations, before, thetas, strict=True):
+        sums.fit(equation, old, theta)
         sums.step(theta, None)
     sums.flush()
+    assert sums.squared_posterior == pytest.approx(sum(np.sum(x**2) for x in fits), rel=1e-13)
+    np.testing.assert_allclose(sums.norms(), [np.linalg.norm(x) for x in innovations], rtol=1e-13)
     assert sums.samples == 24
     assert sums.consistent == np.all(is_consistent(phi.reshape(-1, 2, 10)), axis=1).sum()
     assert sums.rows == sum(x.size for x in innovations)
@@ -56,3 +63,40 @@ def test_sums_are_those_of_all_samples_and_margins_those_at_score_hz():
     assert sums.margin_min == margins[::5].min()
     sums.close()
     assert sums.margin_min == min(margins[::5].min(), margins[-1])
+
+
+def test_prediction_errors_stand_at_the_samples_that_had_rows():
+    rng = np.random.default_rng(2)
+    theta, sums = rng.normal(size=10), Tally(bodies=1, every=4)
+    expected = []
+    for k in range(11):
+        if k % 3:  # a slow sensor: nothing new at the others
+            equation = Equation(0.0, rng.normal(size=(2, 10)), rng.normal(size=2))
+            sums.fit(equation, theta, theta)
+            expected.append(np.linalg.norm(equation.b - equation.A @ theta))
+        else:
+            expected.append(np.nan)
+        sums.step(theta, None)
+        if k == 5:
+            assert len(sums.norms()) == 6  # also in the middle of a run
+    np.testing.assert_allclose(sums.norms(), expected, rtol=1e-13)
+
+
+def test_rows_of_an_update_that_ended_the_run_belong_to_no_sample():
+    rng = np.random.default_rng(3)
+    theta, sums = rng.normal(size=10), Tally(bodies=1, every=100)
+    equation = Equation(0.0, rng.normal(size=(2, 10)), rng.normal(size=2))
+    for _ in range(3):
+        sums.fit(equation, theta, theta)
+        sums.step(theta, None)
+    sums.fit(equation, theta, theta)  # its covariance failed: no sample follows
+    assert len(sums.norms()) == 3
+    assert sums.rows == 8
+
+
+@pytest.mark.parametrize("compiled", [True, False] if COMPILED else [False])
+def test_smallest_margin_is_that_of_consistency_margin(monkeypatch, compiled):
+    monkeypatch.setattr(look_kernel, "COMPILED", compiled)
+    phi = bodies(np.random.default_rng(4))
+    for pair in phi.reshape(-1, 2, 10):
+        assert look_kernel.smallest_margin(pair.ravel(), 2) == consistency_margin(pair).min()
