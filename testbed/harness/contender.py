@@ -121,7 +121,10 @@ class Contender:
             if self.failed:
                 return
             self.info["updates"] += 1
-            self.watch.add(cpu, wall, self._deadline_ns)
+            if dog.compiled:  # once on a machine, and seconds: no update of this estimator's
+                cpu = wall = 0
+            else:
+                self.watch.add(cpu, wall, self._deadline_ns)
             scored = equations.get(self.scored_key)
             if scored is not None:
                 self.tally.fit(scored, before, self.theta)

@@ -6,7 +6,7 @@ main thread of POSIX systems and for code that runs Python now and then; a call 
 compiled code cannot be broken from inside its own process.
 
 Time in which numba compiles does not count: on a busy machine a good estimator's first update would
-look as if it hung.
+look as if it hung. `compiled` says whether the last call was one of those, whose time says nothing.
 """
 
 from __future__ import annotations
@@ -38,14 +38,15 @@ class Watchdog:
         self._deadline: float | None = None
         self._over = threading.Event()
         self._compiling = 0  # kernels, one inside the other
+        self.compiled = False  # whether any was, since the last call began
         self._listening = ExitStack()
 
     def __enter__(self) -> Watchdog:
+        self._listening.enter_context(compilation(self._pause, self._resume))
         if self.seconds is not None:
             self._before = signal.signal(signal.SIGALRM, self._bark)
             self._thread = threading.Thread(target=self._watch, daemon=True)
             self._thread.start()
-            self._listening.enter_context(compilation(self._pause, self._resume))
         return self
 
     def __exit__(
@@ -55,14 +56,15 @@ class Watchdog:
         trace: TracebackType | None,
     ) -> None:
         self._deadline = None
+        self._listening.close()
         if self.seconds is not None:
-            self._listening.close()
             self._over.set()
             self._thread.join()
             signal.signal(signal.SIGALRM, self._before)
 
     def arm(self) -> None:
         """A plugin call begins."""
+        self.compiled = False
         if self.seconds is not None:
             self._deadline = time.monotonic() + self.seconds
 
@@ -72,11 +74,12 @@ class Watchdog:
 
     def _pause(self) -> None:
         self._compiling += 1
+        self.compiled = True
 
     def _resume(self) -> None:
         self._compiling -= 1
-        if self._deadline is not None and not self._compiling:
-            self.arm()
+        if self._deadline is not None and self.seconds is not None and not self._compiling:
+            self._deadline = time.monotonic() + self.seconds
 
     def _late(self) -> bool:
         deadline = self._deadline
