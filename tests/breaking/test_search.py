@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from testbed.breaking.line import Line
 from testbed.breaking.search import MILD, START, expected, search
 from testbed.breaking.shrink import shrink
 from tests.breaking.spaces import Slope
@@ -83,3 +84,17 @@ def test_the_mildest_violation_is_remembered():
         trials(np.array([u]))
     assert trials.mildest is not None
     assert trials.mildest.distance == pytest.approx(0.85)
+
+
+def test_the_line_through_runs_points_the_way_up_and_knows_no_impossible_ones():
+    trials, rng = Slope(SPARSE), np.random.default_rng(0)
+    nominal = trials(np.zeros(20))
+    line = Line(nominal)
+    assert not np.any(line.steepest())
+    for _ in range(60):
+        line.add(trials(rng.normal(0.0, START, 20)))
+    g = line.steepest()
+    assert g @ SPARSE > 0.98 * np.linalg.norm(g) * np.linalg.norm(SPARSE)
+    for _ in range(60):  # all the other way: that would turn it round
+        line.add(trials._impossible(trials.clip(-SPARSE)))
+    assert np.array_equal(line.steepest(), g)
