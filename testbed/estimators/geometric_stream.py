@@ -29,14 +29,17 @@ from testbed.estimators import stream_kernel, stream_numpy
 from testbed.estimators.forgetting import make_forgetting, noticed, sifted
 from testbed.estimators.gamma import check_gamma, declared
 from testbed.estimators.geometric_prior import Chart, bodies_of
+from testbed.estimators.logdet import CHANGED_ALPHA, changed_strength
 from testbed.estimators.nuisance import make_nuisance
 from testbed.estimators.row_weights import RowWeights, whitened_rows
 from testbed.estimators.stream_kernel import FINE, NO_ROWS
 from testbed.estimators.whitened import Whitened
+from testbed.estimators.whitened_interior import minimise_whitened
 
 MOST_STEPS = 4  # a sample
 _EARLIEST, _LATEST = 25, 400  # samples between two factorisations
 _SLOW = 0.3  # share of a step that is left after it, from which on M is made anew
+_JAMMED = 0.3  # natural length of a sample's last step from which on it is going nowhere
 _SETTLED = 1e-6  # natural length of steps that need no better preconditioner
 
 
@@ -51,6 +54,8 @@ class GeometricStream:
         nuisance: "plate_offset", "row_offset" or None.
         nuisance_std: Its standard deviation before any data.
         forgetting: As for `rls`.
+        changed_gamma: The prior's strength at most, once a rule has said that something changed, or
+            "keep": as it was.
     """
 
     inputs: ClassVar[Mapping[str, str]] = {"eq": "@measured"}
@@ -63,6 +68,7 @@ class GeometricStream:
         nuisance: str | None = None,
         nuisance_std: float | Sequence[float] | None = None,
         forgetting: Any = None,
+        changed_gamma: float | str = CHANGED_ALPHA,
     ) -> None:
         check_gamma(gamma, tau)
         if gamma in ("rule", "cv"):
@@ -72,6 +78,7 @@ class GeometricStream:
         self.weights = RowWeights(row_std)
         self.nuisance, self.nuisance_std = nuisance, nuisance_std
         self.forgetting = make_forgetting(forgetting)
+        self._changed = changed_strength(changed_gamma=changed_gamma)
 
     def reset(self, problem: Problem) -> None:
         """No data: the minimiser is the prior."""
@@ -100,6 +107,7 @@ class GeometricStream:
         self._M = np.eye(n) / self._alpha
         self._M[range(W.inertial, n), range(W.inertial, n)] = 1.0
         self._since, self._ask = 0, False
+        self._fallback: str | None = None
         self._K = np.empty((0, n))
         # Rules work on whitened information: what they do is then invariant, too.
         extra = n - W.inertial
@@ -169,14 +177,36 @@ class GeometricStream:
         made, first, last, *_ = self._out.tolist()
         slow = made > 1 and last > _SETTLED and last > _SLOW * first
         lost = status not in (FINE, NO_ROWS)
+        jammed = made >= MOST_STEPS and last > _JAMMED
         self._ask = self._ask or slow
         due = self._since >= _LATEST or (self._ask and self._since >= _EARLIEST)
-        if lost or changed or due:
+        self._fallback = None
+        if jammed:
+            self._jump()
+        if lost or changed or due or jammed:
             self._since, self._ask = 0, False
             self._M = self._precondition()
             self._slope = self.information @ self.x - self.vector  # without what rounding added
             if lost:
                 self._descend(stream_kernel if COMPILED else stream_numpy)
+
+    def _jump(self) -> None:
+        """To the minimum at once, where steps crawl along the edge of the cone."""
+        nb = self._whitened.bodies
+        x = minimise_whitened(self.information, self.vector, self._alpha, nb)
+        if x is None:
+            return
+        Y = bodies_of(x, nb)
+        try:
+            C = np.linalg.cholesky(Y)
+        except np.linalg.LinAlgError:  # flat to rounding: stay where doubles can tell
+            return
+        self.x = x
+        self._inverse[:] = np.linalg.inv(Y)
+        size = np.einsum("bii->bi", Y) * np.einsum("bii->bi", self._inverse)
+        self._out[3] = 2.0 * np.sum(np.log(np.einsum("bii->bi", C)))
+        self._out[4] = 1.0 / np.max(size, initial=1.0)
+        self._fallback = "interior point"
 
     def _forget(self, z: Array, residual: Array) -> dict[str, Any]:
         """Give up what a rule that is no plain factor says; what it noticed comes back."""
@@ -185,7 +215,17 @@ class GeometricStream:
             self.information -= G
             self.vector -= G @ self.x
             self._since += _LATEST // 10  # the preconditioner does not follow that: be early
-        return noticed(self.forgetting)
+        told = noticed(self.forgetting)
+        if "change" in told and self._changed is not None:
+            self._loosen(self._changed)
+        return told
+
+    def _loosen(self, gamma: float) -> None:
+        """Let the prior go, too, with the force that data held against it: see `RLSLogDet`."""
+        self._alpha = min(self._alpha, gamma)
+        self.vector = self.information @ self.x
+        self._slope = np.zeros_like(self.x)  # Ωx − z
+        self._M = self._precondition()
 
     def _hessian(self) -> Array:
         """∇²J (size, size): Ω + α Y⁻¹⊗Y⁻¹, and 1 for what follows the bodies."""
@@ -221,6 +261,7 @@ class GeometricStream:
     def _info(self) -> dict[str, Any]:
         made, _, last, _, margin, _ = self._out.tolist()
         info = {"iterations": int(made), "step": last, "margin": margin}
+        info["fallback"] = self._fallback
         if self._nuisance is not None:
             values = self._whitened.nuisances(self.x).tolist()
             info["nuisance"] = dict(zip(self._nuisance.names, values, strict=True))

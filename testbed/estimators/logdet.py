@@ -10,6 +10,7 @@ and ∇²D = 1, so no body, however flat, makes the Newton equations ill-conditi
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,9 @@ from testbed.inertia import from_pseudo_inertia, is_consistent, natural_basis, p
 from testbed.inertia.symmetric import SYMMETRIC_BASIS, from_coordinates, to_coordinates
 
 _FLAT = 1e-11  # share of a body's size below which it counts as flat
+# Strength of the prior once the body has changed. In natural coordinates, where ∇²D = 1, that is a
+# standard deviation of 1: little more than the order of magnitude.
+CHANGED_ALPHA = 1.0
 
 
 class LogDet:
@@ -133,6 +137,20 @@ def prior_strength(problem: Problem) -> float:
         root = np.linalg.inv(natural_basis(problem.prior[where]))
         variance.append(np.trace(root @ problem.prior_cov[where, where] @ root.T) / 10)
     return float(1.0 / np.mean(variance))
+
+
+def changed_strength(**given: float | str) -> float | None:
+    """The strength of the prior after a change, from what a user writes; None keeps it.
+
+    Args:
+        **given: One argument by its name: a positive number or "keep".
+    """
+    ((name, value),) = given.items()
+    if value == "keep":
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
+        raise BadInput(f'{name} must be a positive number or "keep", got {value!r}')
+    return float(value)
 
 
 def _extra_variance(problem: Problem, start: int) -> Array:

@@ -29,7 +29,7 @@ from testbed.core.signals import Array
 from testbed.core.types import Equation, Estimate, Problem
 from testbed.estimators import logdet_chord, logdet_kernel
 from testbed.estimators.forgetting import make_forgetting, noticed, sifted
-from testbed.estimators.logdet import LogDet, prior_strength
+from testbed.estimators.logdet import CHANGED_ALPHA, LogDet, changed_strength, prior_strength
 from testbed.estimators.logdet_interior import minimise_from_prior
 from testbed.estimators.logdet_kernel import CAREFUL, DONE, FLAT, HEAVIEST, SKIPPED
 from testbed.estimators.logdet_newton import CONVERGED, Minimum, minimise
@@ -54,6 +54,8 @@ class RLSLogDet:
         mode: "newton" factorises at every solution, "chord" hardly ever: faster, and the same.
         adaptive: α_sf of αₖ = α_sf tr(Ω [∇²R]⁻¹) (III-C) instead of a constant α.
         forgetting: As for `rls`.
+        changed_alpha: The prior's strength at most, once a rule has said that something changed, or
+            "keep": as it was.
     """
 
     inputs: ClassVar[Mapping[str, str]] = {"eq": "@measured"}
@@ -67,6 +69,7 @@ class RLSLogDet:
         mode: Literal["newton", "chord"] = "newton",
         adaptive: float | None = None,
         forgetting: Any = None,
+        changed_alpha: float | str = CHANGED_ALPHA,
     ) -> None:
         check_positive(alpha=alpha, beta=beta, adaptive=adaptive)
         if isinstance(every, bool) or not isinstance(every, int) or every < 1:
@@ -76,6 +79,7 @@ class RLSLogDet:
         self.alpha, self.beta, self.every, self.mode = alpha, beta, every, mode
         self.adaptive, self.weight = adaptive, make_weight(weight)
         self.forgetting = make_forgetting(forgetting)
+        self._changed = changed_strength(changed_alpha=changed_alpha)
 
     def reset(self, problem: Problem) -> None:
         """No data: the minimiser is the prior."""
@@ -166,10 +170,23 @@ class RLSLogDet:
         if not np.vdot(A, A) + np.dot(b, b) < HEAVIEST:
             return _NOT_FINITE
         G = self.forgetting.discount(self.information, A, b - A @ self.theta, self.theta)
+        told = noticed(self.forgetting)
         if G is not None:
             self.information -= G
             self.vector -= G @ self.theta
-        return noticed(self.forgetting)
+            if "change" in told and self._changed is not None:
+                self._loosen(self._changed)
+        return told
+
+    def _loosen(self, alpha: float) -> None:
+        """Let the prior go, too: what it says is of the body before the change.
+
+        As above, z would go on to hold what the data did against the prior, a force without any
+        information behind it; what is left now says θ̂ and nothing else.
+        """
+        self.vector = self.information @ self.theta
+        self._alpha = min(self._alpha, alpha)
+        self._options[3] = 0.0  # a chord's inverse Hessian is of another α
 
     def _solve(self) -> tuple[int, Array]:
         """From what has been accumulated, where a sample was not solved with its own update."""

@@ -6,10 +6,11 @@ has become q times as large" the log-likelihood ratio of a sample is
     ℓ = ½ (1 − 1/q) ν − ½ k ln q,     g ← max(0, g + ℓ),     alarm where g > h
 
 On average at least e^h samples pass between two false alarms (Lorden 1971), so h = −ln(p) where p
-is the chance of one a sample. On an alarm the information, not the estimate, is deflated. Between
-alarms nothing is forgotten, so that nothing winds up at rest, or what another rule says: a jump
-is then the detector's, a drift the other rule's. `innovation_test` is the windowed form of the
-same idea: it adds up the last samples only.
+is the chance of one a sample. On an alarm the information, not the estimate, is deflated, and for
+the detector the declared prior with it: that is of what was before, and would find what is new
+impossible again and again. Between alarms nothing is forgotten, so that nothing winds up at rest,
+or what another rule says: a jump is then the detector's, a drift the other rule's.
+`innovation_test` is the windowed form of the same idea: it adds up the last samples only.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ class Cusum:
 
     def reset(self, problem: Problem) -> None:
         """An empty sum and the declared noise."""
-        self._prior = prior_information("cusum", problem)
+        self._prior = self._known = prior_information("cusum", problem)
         self.sum, self._noise, self.changed = 0.0, 1.0, False
         self._problem = problem
         if self.between is not None:
@@ -90,7 +91,7 @@ class Cusum:
         """All but a trace of Ω where something changed (sets `changed`), else as `between` says."""
         self.changed = False
         k = len(innovation)
-        nu = surprise(information + self._prior, rows, innovation) if k else None
+        nu = surprise(information + self._known, rows, innovation) if k else None
         if nu is None:
             return None
         q, usual = self.ratio, nu / self._noise
@@ -98,6 +99,7 @@ class Cusum:
         self.sum = max(0.0, self.sum + min(gain, self.threshold / (self.patience - 0.5)))
         if self.sum > self.threshold:
             self.changed, self.sum = True, 0.0
+            self._known = self.keep * self._prior
             if self.between is not None:
                 self.between.reset(self._problem)
             return (1.0 - self.keep) * information
