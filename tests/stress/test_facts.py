@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from testbed.core.resources import find_scenario
 from testbed.stress import RECOMMENDED, default_entrants, facts
 
 README = Path(__file__).parents[2] / "README.md"
@@ -64,3 +65,5 @@ def test_the_recommended_default_is_one_and_the_same_everywhere():
     assert entrant["name"] == "rls_logdet cusum + parallel_sum"
     blocks = re.findall(r"```toml file=my_arm.toml\n(.*?)```", README.read_text("utf-8"), re.DOTALL)
     assert tomllib.loads(blocks[0])["estimator"] == [table]
+    first, *_ = tomllib.loads(find_scenario("arm_grasp").read_text("utf-8"))["estimator"]  # of scripts/demo
+    assert first == {**table, "name": "recommended"}
