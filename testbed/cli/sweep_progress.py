@@ -16,6 +16,7 @@ from testbed.core.jit import is_cold
 if TYPE_CHECKING:
     from testbed.sweep.drive import Progress as State
 
+_NEXT = "the next runs have begun"  # of a second sweep, as for the worst cells of `stress`
 _FIRST, _PATIENCE = 2.0, 5.0  # s to the first line on a pipe, and between lines
 
 
@@ -46,11 +47,12 @@ def sweep_progress(title: str) -> Iterator[Callable[[State], None]]:
         due = time.monotonic() + _FIRST
 
         def line(state: State) -> None:
-            nonlocal due
+            nonlocal due, waiting
             if time.monotonic() < due:
                 return
             due = time.monotonic() + _PATIENCE
             said = f"{_said(state)}; {_leaders(state)}" if state.done else waiting
+            waiting = _NEXT if state.done else waiting
             print(f"testbed: {title}: {said}", file=sys.stderr, flush=True)
 
         yield line
