@@ -1,8 +1,9 @@
 """Shrinking: from a scenario that breaks an estimator to the few factors that matter.
 
 One factor at a time goes back to its nominal value, the least ones first, and stays there if the
-estimator still breaks a rule. Those that are left are then moved towards the nominal value, one
-after the other, and rounded to as few digits as do.
+estimator still breaks a rule. Where several are left, each is tried alone, as far out as all of
+them together: one cause is easier to understand than five. What is left is then moved towards the
+nominal value, one factor after the other, and rounded to as few digits as do.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ def shrink(trials: Trials, found: Outcome) -> Outcome:
     for i in np.argsort(np.abs(found.u)):
         if best.u[i] != 0.0:
             best = _try(trials, best, int(i), 0.0)
+    best = _alone(trials, best)
     for i in np.argsort(-np.abs(best.u)):
         if best.u[i] != 0.0:
             best = _towards_nominal(trials, best, int(i))
@@ -44,6 +46,20 @@ def _try(trials: Trials, best: Outcome, i: int, u: float) -> Outcome:
     changed[i] = u
     outcome = trials(changed)
     return outcome if outcome.violated else best
+
+
+def _alone(trials: Trials, best: Outcome) -> Outcome:
+    """The first factor that breaks a rule alone at this distance, if any does."""
+    left = [i for i in np.argsort(-np.abs(best.u)) if best.u[i] != 0.0]
+    for i in left if len(left) > 1 and best.distance <= 1.0 else ():
+        if trials.left < 1:
+            break
+        only = np.zeros_like(best.u)
+        only[i] = math.copysign(best.distance, best.u[i])
+        outcome = trials(only)
+        if outcome.violated:
+            return outcome
+    return best
 
 
 def _towards_nominal(trials: Trials, best: Outcome, i: int) -> Outcome:

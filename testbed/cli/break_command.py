@@ -118,7 +118,9 @@ def _show(hunt: Any, out: Path) -> None:
     from testbed.report.words import describe_rule
 
     if not hunt.found:
-        typer.echo(f"{hunt.estimator} held every rule of {hunt.scenario} in {hunt.runs} runs.")
+        stopped = " until it was stopped: that is no all-clear" if hunt.interrupted else ""
+        held = f"held every rule of {hunt.scenario} in {hunt.runs} runs"
+        typer.echo(f"{hunt.estimator} {held}{stopped}.")
         _show_impossible(hunt)
         return
     row = {"rule": hunt.violated["rule"], "value": hunt.violated["value"]}

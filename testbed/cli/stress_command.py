@@ -89,7 +89,7 @@ def stress_estimators(
 
 def _show(found: Any) -> None:
     """The leaderboard."""
-    from testbed.stress.page import shown
+    from testbed.stress.page import counted, shown
 
     console = Console(highlight=False)
     longest = max(len(line["estimator"]) for line in found.leaderboard)
@@ -109,11 +109,11 @@ def _show(found: Any) -> None:
             "–" if line["time_us"] is None else f"{line['time_us']:.0f} µs",
         )
     console.print(table)
-    seeds = len(found.seeds)
+    cells, seeds = counted(found.leaderboard[0]["cells"], "cell"), counted(len(found.seeds), "seed")
     console.print(
-        f"{found.leaderboard[0]['cells']} cells, {seeds} seed{'s' if seeds > 1 else ''}, one "
-        "setting an estimator. survives: steady error ≤ 5 % and windup ≤ 10 %; delay: "
-        "until 90 % of a jump is followed for good; windup: worst cell; lost: samples at which no "
+        f"{cells}, {seeds}, one setting an estimator. survives: steady error ≤ 5 % and windup "
+        "≤ 10 %; delay: until 90 % of a jump is followed for good; windup: worst cell; lost: "
+        "samples at which no "
         "body could be so."
     )
 

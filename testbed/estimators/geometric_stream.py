@@ -29,12 +29,13 @@ from testbed.estimators import stream_kernel, stream_numpy
 from testbed.estimators.forgetting import make_forgetting, noticed, sifted
 from testbed.estimators.gamma import check_gamma, declared
 from testbed.estimators.geometric_prior import Chart, bodies_of
-from testbed.estimators.logdet import CHANGED_ALPHA, changed_strength
+from testbed.estimators.logdet import CHANGED_ALPHA, centre_pull, changed_strength
 from testbed.estimators.nuisance import make_nuisance
 from testbed.estimators.row_weights import RowWeights, whitened_rows
 from testbed.estimators.stream_kernel import FINE, NO_ROWS
 from testbed.estimators.whitened import Whitened
 from testbed.estimators.whitened_interior import minimise_whitened
+from testbed.inertia.factor import inverse_from
 
 MOST_STEPS = 4  # a sample
 _EARLIEST, _LATEST = 25, 400  # samples between two factorisations
@@ -198,11 +199,11 @@ class GeometricStream:
             return
         Y = bodies_of(x, nb)
         try:
-            C = np.linalg.cholesky(Y)
+            C = np.asarray(np.linalg.cholesky(Y), dtype=float)
         except np.linalg.LinAlgError:  # flat to rounding: stay where doubles can tell
             return
         self.x = x
-        self._inverse[:] = np.linalg.inv(Y)
+        self._inverse[:] = inverse_from(C)
         size = np.einsum("bii->bi", Y) * np.einsum("bii->bi", self._inverse)
         self._out[3] = 2.0 * np.sum(np.log(np.einsum("bii->bi", C)))
         self._out[4] = 1.0 / np.max(size, initial=1.0)
@@ -221,10 +222,12 @@ class GeometricStream:
         return told
 
     def _loosen(self, gamma: float) -> None:
-        """Let the prior go, too, with the force that data held against it: see `RLSLogDet`."""
+        """A loose prior about the estimate takes the place of the old one: see `RLSLogDet`."""
+        W = self._whitened
         self._alpha = min(self._alpha, gamma)
-        self.vector = self.information @ self.x
-        self._slope = np.zeros_like(self.x)  # Ωx − z
+        pull = centre_pull(bodies_of(self.x, W.bodies)).ravel()
+        self._slope = -np.concatenate([self._alpha * pull, self.x[W.inertial :]])  # Ωx − z
+        self.vector = self.information @ self.x - self._slope
         self._M = self._precondition()
 
     def _hessian(self) -> Array:
@@ -251,7 +254,9 @@ class GeometricStream:
     def _answer(self) -> Array:
         """θ (p,)."""
         W = self._whitened
-        if COMPILED and self._out[4] > 1e-6:
+        # Flat bodies, and what next to nothing is left of, need the digits that a sum would lose.
+        least = (1.0 + self.x[: W.inertial].reshape(-1, 10)[:, :4]).max(axis=1).min(initial=1.0)
+        if COMPILED and self._out[4] * least > 1e-6:
             theta = np.empty(self.theta.size)
             stream_kernel.parameters(self.x, W.basis, W.prior, W.std, W.extra, theta)
             return theta
@@ -277,5 +282,5 @@ class GeometricStream:
         for b, block in enumerate(W.basis):
             unit[10 * b : 10 * b + 10, 10 * b : 10 * b + 10] = block
         unit[range(W.inertial, W.size), range(W.inertial, W.size)] = W.std
-        cov = unit @ np.linalg.solve(self._hessian(), unit.T)
+        cov = unit @ self._precondition() @ unit.T
         return 0.5 * (cov + cov.T)[:p, :p]

@@ -25,6 +25,7 @@ _FLAT = 1e-11  # share of a body's size below which it counts as flat
 # Strength of the prior once the body has changed. In natural coordinates, where ∇²D = 1, that is a
 # standard deviation of 1: little more than the order of magnitude.
 CHANGED_ALPHA = 1.0
+_ROUND = 0.01  # of its mean: smallest eigenvalue of a body, as the prior sees it, to centre on
 
 
 class LogDet:
@@ -45,6 +46,7 @@ class LogDet:
         L0 = pseudo_inertia(bodies)
         self.L0_inverse = np.linalg.inv(L0)  # (nb, 4, 4)
         self.C = np.linalg.cholesky(L0)  # (nb, 4, 4)
+        self._C0_inverse, self._T0 = np.linalg.inv(self.C), natural_basis(bodies)
         self.extra0 = problem.prior[self.inertial :]
         if beta is None:
             beta = 1.0 / (alpha * _extra_variance(problem, self.inertial))
@@ -73,6 +75,17 @@ class LogDet:
     def curvature(self) -> Array:
         """∇²R, a diagonal (p,), in the coordinates of `basis`."""
         return np.concatenate([np.ones(self.inertial), self.beta])
+
+    def pull_from(self, theta: Array) -> Array:
+        """∇R (p,) in θ, which taken off makes R the divergence from this θ (p,): see `centre_pull`.
+
+        The divergence is a Bregman one: D(L, M) = D(L, L₀) − ⟨∇D(M, L₀), L⟩ + what is constant.
+        """
+        n, nb = self.inertial, self.inertial // 10
+        L = pseudo_inertia(theta[:n].reshape(nb, 10))
+        Y = self._C0_inverse @ L @ self._C0_inverse.transpose(0, 2, 1)
+        own = np.linalg.solve(self._T0.transpose(0, 2, 1), centre_pull(Y)[..., None])
+        return np.concatenate([own.ravel(), self.beta * (theta[n:] - self.extra0)])
 
     def eigenvalues(self, x: Array) -> Array:
         """Eigenvalues μ (4 nb,) of X: a step of length s stays inside while s μ > −1."""
@@ -137,6 +150,19 @@ def prior_strength(problem: Problem) -> float:
         root = np.linalg.inv(natural_basis(problem.prior[where]))
         variance.append(np.trace(root @ problem.prior_cov[where, where] @ root.T) / 10)
     return float(1.0 / np.mean(variance))
+
+
+def centre_pull(Y: Array) -> Array:
+    """∇D (nb, 10) of bodies Y (nb, 4, 4) seen from their priors, in natural coordinates: 1 − Y⁻¹.
+
+    A body at the edge of the cone, where old and new data at odds often end, would be a centre that
+    nothing leaves: it is taken a little rounder.
+    """
+    values, V = np.linalg.eigh(Y)
+    mean = np.maximum(values.mean(axis=1, keepdims=True), 1e-300)
+    inverse = (V / np.maximum(values, _ROUND * mean)[:, None, :]) @ V.transpose(0, 2, 1)
+    pull: Array = to_coordinates(np.eye(4) - inverse)
+    return pull
 
 
 def changed_strength(**given: float | str) -> float | None:

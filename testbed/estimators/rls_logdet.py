@@ -93,7 +93,8 @@ class RLSLogDet:
         self.vector = np.zeros(p)  # z
         self.forgetting.reset(problem)
         self.weight.reset(problem, self.forgetting)
-        self._samples = 0
+        self._samples = self._eager = 0
+        self._adapts = self.adaptive is not None
         self._info: dict[str, Any] = {"iterations": 0, "decrement": 0.0, "margin": R.margin()}
         self._flat = not R.margin() > FLAT  # whether θ is too flat for any but the careful path
         self._plain = NumpyNewton(R)
@@ -121,7 +122,8 @@ class RLSLogDet:
             if getattr(self.forgetting, "sieve", None) is not None:
                 A, b = sifted(self.forgetting, *_weighted(A, b, W, 1.0))
                 W = None
-        solve = (self._samples + 1) % self.every == 0
+        solve = (self._samples + 1) % self.every == 0 or self._eager > 0
+        self._eager = max(0, self._eager - 1)
         direct = COMPILED and solve and not self._flat and self.adaptive is None
         status, theta = self._take(A, b, W, weight, 1.0 if mu is None else mu, direct)
         if status == SKIPPED:
@@ -181,16 +183,19 @@ class RLSLogDet:
     def _loosen(self, alpha: float) -> None:
         """Let the prior go, too: what it says is of the body before the change.
 
-        As above, z would go on to hold what the data did against the prior, a force without any
-        information behind it; what is left now says θ̂ and nothing else.
+        A loose one about θ̂ takes its place. z would else go on to hold what the data did against
+        the old one: a force of its full strength without any information behind it.
         """
-        self.vector = self.information @ self.theta
         self._alpha = min(self._alpha, alpha)
+        self._adapts = False  # z holds the pull of the new centre, at this strength
+        self.vector = self.information @ self.theta
+        self.vector += self._alpha * self.regulariser.pull_from(self._answer())
         self._options[3] = 0.0  # a chord's inverse Hessian is of another α
+        self._eager = self.every  # the rule would take an estimate that lags for another change
 
     def _solve(self) -> tuple[int, Array]:
         """From what has been accumulated, where a sample was not solved with its own update."""
-        if self.adaptive is not None:
+        if self._adapts:
             self._alpha = self._adapted()
         if COMPILED:
             theta = self.theta.copy()
@@ -211,7 +216,7 @@ class RLSLogDet:
         R = self.regulariser
         if not self._flat:
             R.look_at(self.theta)
-        if self.adaptive is not None:
+        if self._adapts:
             self._alpha = self._adapted()
         found, way = self._carefully()
         self.theta, margin = found.theta, R.margin()

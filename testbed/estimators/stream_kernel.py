@@ -151,7 +151,7 @@ def natural(d, P):
         for i in range(4):
             for j in range(4):
                 total += Q[i, j] * Q[j, i]
-    return math.sqrt(total)
+    return math.sqrt(max(total, 0.0))
 
 
 @kernel

@@ -17,6 +17,7 @@ from testbed.estimators.stream_kernel import (
     SHORT,
     STALE,
 )
+from testbed.inertia.factor import inverse_from
 from testbed.inertia.symmetric import from_coordinates, to_coordinates
 
 _ONE = np.eye(4)
@@ -78,7 +79,7 @@ def descend(
         fall = float(g @ d)
         D = from_coordinates(d[:n].reshape(nb, 10))
         turned = P @ D
-        length = math.sqrt(float(np.einsum("bij,bji->", turned, turned)))
+        length = math.sqrt(max(0.0, float(np.einsum("bij,bji->", turned, turned))))
         if step == 0:
             out[1] = length
         if not fall < 0.0:
@@ -92,7 +93,8 @@ def descend(
             share = 0.5 / length + (share - 0.5 / length) / (1.0 + 2.0 * share * length)
         Y = _ONE + from_coordinates(x[:n].reshape(nb, 10))
         for _ in range(HALVINGS):
-            volume = _log_det(Y + share * D)
+            C = _factor(Y + share * D)
+            volume = _log_det(C)
             change = share * along + 0.5 * share * share * curve
             change += alpha * (share * trace - (volume - out[3]))
             if volume == volume and (change <= 1e-4 * share * fall or share * length < SHORT):
@@ -102,7 +104,8 @@ def descend(
             return STALE
         out[3] = volume
         Y = Y + share * D
-        P[:] = np.linalg.inv(Y)
+        assert C is not None
+        P[:] = inverse_from(C)
         size = np.einsum("bii->bi", Y) * np.einsum("bii->bi", P)
         out[4] = 1.0 / float(np.max(size, initial=1.0))
         x += share * d
@@ -114,10 +117,15 @@ def descend(
     return FINE
 
 
-def _log_det(Y: Array) -> float:
-    """Of all bodies together; NaN where one is not possible."""
+def _factor(Y: Array) -> Array | None:
+    """C (nb, 4, 4) with CCᵀ = Y; None where a body is not possible."""
     try:
-        C = np.linalg.cholesky(Y)
+        C = np.asarray(np.linalg.cholesky(Y), dtype=float)
     except np.linalg.LinAlgError:
-        return math.nan
-    return float(2.0 * np.sum(np.log(np.einsum("bii->bi", C))))
+        return None
+    return C
+
+
+def _log_det(C: Array | None) -> float:
+    """Of all bodies together; NaN where one is not possible."""
+    return math.nan if C is None else float(2.0 * np.sum(np.log(np.einsum("bii->bi", C))))

@@ -127,3 +127,10 @@ def forward_substitute(L: Array, B: Array) -> Array:
         known = (L[..., i : i + 1, :i] @ X[..., :i, :])[..., 0, :]
         X[..., i, :] = (B[..., i, :] - known) / L[..., i, i, np.newaxis]
     return X
+
+
+def inverse_from(L: Array) -> Array:
+    """(L Lᵀ)⁻¹ (..., 4, 4): finite also where the product itself passes for singular."""
+    root = forward_substitute(L, np.broadcast_to(np.eye(4), L.shape))
+    inverse: Array = np.swapaxes(root, -1, -2) @ root
+    return inverse

@@ -32,6 +32,11 @@ _SCALES: dict[str, tuple[str, str, float, float, float]] = {
 }
 
 
+def counted(n: int, what: str) -> str:
+    """One cell, two cells."""
+    return f"{n} {what}" if n == 1 else f"{n} {what}s"
+
+
 def write_page(found: Suite, out: str | Path) -> Path:
     """Write `stress.html` and `stress.json` into the folder; returns the page."""
     folder = Path(out)
@@ -52,12 +57,13 @@ def page_of(found: Suite) -> str:
 
     plotly, script = get_plotlyjs(), asset("stress.js", "testbed.stress")
     cells, seeds = found.leaderboard[0]["cells"], len(found.seeds)
+    estimators = counted(len(found.leaderboard), "estimator")
     parts = {
         "policy": policy(plotly, script),
         "style": asset("report.css"),
         "opening": escape(
-            f"{len(found.leaderboard)} estimators on {cells} cells, {seeds} "
-            f"seed{'s' if seeds > 1 else ''} each; times of change drawn anew for every seed, one "
+            f"{estimators} on {counted(cells, 'cell')}, {counted(seeds, 'seed')} each; times of "
+            "change drawn anew for every seed, one "
             "setting an estimator for all cells. Figures are medians over seeds."
         ),
         "survives": escape(

@@ -98,3 +98,13 @@ def test_the_line_through_runs_points_the_way_up_and_knows_no_impossible_ones():
     for _ in range(60):  # all the other way: that would turn it round
         line.add(trials._impossible(trials.clip(-SPARSE)))
     assert np.array_equal(line.steepest(), g)
+
+
+def test_one_cause_alone_is_taken_where_it_does_as_well_as_several():
+    trials = Slope([4.0, 1.0, 1.0, 1.0])  # at 0.3 each none can go back, yet the first is enough
+    spread = trials(np.full(4, 0.3))
+    assert spread.violated
+    small = shrink(trials, spread)
+    assert np.flatnonzero(small.u).tolist() == [0]
+    assert small.violated
+    assert small.distance < spread.distance

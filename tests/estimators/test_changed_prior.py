@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from testbed import BadInput, Equation, Problem, make_estimator
-from testbed.inertia import sphere
+from testbed.inertia import from_pseudo_inertia, pseudo_inertia, sphere
 
 CUSUM = {"use": "cusum"}
 KEPT = {"rls_logdet": {"changed_alpha": "keep"}, "geometric_stream": {"changed_gamma": "keep"}}
@@ -20,7 +20,7 @@ def declared() -> Problem:
     return Problem(prior=BODY, prior_cov=np.diag((0.1 * np.abs(BODY) + 1e-3) ** 2), dt=0.01)
 
 
-def grasp(est, before=100, after=12, seed=0, std=0.05, told=None):
+def grasp(est, before=100, after=12, seed=0, std=0.05, told=None, thetas=None):
     """Relative errors, and the samples since the change at which it says that there was one."""
     rng = np.random.default_rng(seed)
     est.reset(declared())
@@ -31,8 +31,9 @@ def grasp(est, before=100, after=12, seed=0, std=0.05, told=None):
         b = A @ truth + std * rng.normal(size=6)
         eq = Equation(0.01 * k, A, b, std**2 * np.eye(6))
         estimate = est.update(eq=eq)
-        if told is not None:
-            told.append(eq)
+        for kept, what in ((told, eq), (thetas, np.array(estimate.theta))):
+            if kept is not None:
+                kept.append(what)
         errors.append(np.linalg.norm(estimate.theta - truth) / np.linalg.norm(truth))
         if estimate.info.get("change"):
             alarms.append(k - before)
@@ -47,30 +48,71 @@ def grasp(est, before=100, after=12, seed=0, std=0.05, told=None):
 def test_a_load_beyond_the_prior_is_followed_at_once_and_noticed_once(name, options, seed):
     errors, alarms = grasp(make_estimator(name, forgetting=CUSUM, **options), seed=seed)
     assert alarms == [2]  # `patience` samples after it came
-    assert errors[-1] < 0.01
+    assert errors[-1] < 0.02
 
 
 @pytest.mark.parametrize("name", KEPT)
 def test_a_prior_that_is_kept_holds_it_back(name):
-    loose, _ = grasp(make_estimator(name, forgetting=CUSUM))
-    held, _ = grasp(make_estimator(name, forgetting=CUSUM, **KEPT[name]))
-    assert held[99] == loose[99]  # nothing differs before
-    assert held[-1] > 1.5 * loose[-1]
+    loose = [grasp(make_estimator(name, forgetting=CUSUM), seed=s) for s in range(3)]
+    kept = [grasp(make_estimator(name, forgetting=CUSUM, **KEPT[name]), seed=s) for s in range(3)]
+    for (one, _), (other, _) in zip(loose, kept, strict=True):
+        assert one[:102] == other[:102]  # nothing differs before
+        assert np.mean(one[103:]) < 0.9 * np.mean(other[103:])
+    assert sum(len(alarms) for _, alarms in kept) > sum(len(alarms) for _, alarms in loose)
 
 
 @pytest.mark.parametrize("name", KEPT)
-def test_it_goes_on_as_a_batch_of_the_new_data_alone_with_a_loose_prior(name):
+def test_it_goes_on_as_a_batch_of_the_new_data_with_a_loose_prior_about_the_estimate(name):
     """An alarm leaves no force of the old data that no information stands behind."""
-    est = make_estimator(name, forgetting=CUSUM)
+    est, told, thetas = make_estimator(name, forgetting=CUSUM), [], []
+    _, (alarm,) = grasp(est, told=told, thetas=thetas)
     batch = make_estimator("bls_logdet", alpha=1.0)
-    batch.reset(declared())
-    told = []
-    _, (alarm,) = grasp(est, told=told)
+    batch.reset(Problem(prior=rounded(thetas[100 + alarm - 1]), dt=0.01))
     for eq in told[100 + alarm :]:
         batch.update(eq=eq)
-    alone = batch.solve().theta
     # A trace of 1e-4 of a hundred samples against ten new ones: a thousandth of the jump.
-    assert np.linalg.norm(est.theta - alone) <= 2e-3 * np.linalg.norm(LOADED - BODY)
+    assert np.linalg.norm(est.theta - batch.solve().theta) <= 2e-3 * np.linalg.norm(LOADED - BODY)
+
+
+def rounded(theta):
+    """This body, no eigenvalue of it (as the prior sees it) below a hundredth of their mean."""
+    C = np.linalg.cholesky(pseudo_inertia(BODY))
+    seen = np.linalg.solve(C, np.linalg.solve(C, pseudo_inertia(theta)).T)
+    values, V = np.linalg.eigh(0.5 * (seen + seen.T))
+    L = C @ (V * np.maximum(values, 0.01 * values.mean())) @ V.T @ C.T
+    return from_pseudo_inertia(0.5 * (L + L.T))
+
+
+@pytest.mark.parametrize("name", KEPT)
+@pytest.mark.parametrize("rule", [CUSUM, {"use": "innovation_test"}])
+def test_a_false_alarm_at_rest_leaves_the_estimate_where_it_was(name, rule):
+    """A collision while nothing moves: the prior, a long way off, must not take over again."""
+    rng = np.random.default_rng(0)
+    est = make_estimator(name, forgetting=rule)
+    est.reset(declared())
+    moving = [rng.normal(size=(6, 10)) for _ in range(300)]
+    for k, A in enumerate(moving):
+        b = A @ LOADED + 0.05 * rng.normal(size=6)
+        before = est.update(eq=Equation(0.01 * k, A, b, 0.0025 * np.eye(6))).theta
+    assert np.linalg.norm(before - LOADED) < 0.01 * np.linalg.norm(LOADED - BODY)
+    still, alarms = np.zeros((6, 10)), 0
+    still[2, 0] = 9.81  # the mass is all that shows
+    for k in range(300, 600):
+        b = still @ LOADED + 0.05 * rng.normal(size=6)
+        if 350 <= k < 356:
+            b += 2.0 * rng.normal(size=6)
+        estimate = est.update(eq=Equation(0.01 * k, still, b, 0.0025 * np.eye(6)))
+        alarms += bool(estimate.info.get("change"))
+    assert alarms >= 1
+    assert np.linalg.norm(estimate.theta - before) < 0.1 * np.linalg.norm(LOADED - BODY)
+
+
+def test_what_is_adapted_or_solved_now_and_then_notices_a_change_once():
+    for options in ({"adaptive": 1.0}, {"every": 10}):
+        est = make_estimator("rls_logdet", forgetting=CUSUM, **options)
+        errors, alarms = grasp(est, after=30)
+        assert alarms == [2], options
+        assert errors[-1] < 0.01, options
 
 
 @pytest.mark.parametrize("name", KEPT)

@@ -196,3 +196,24 @@ def test_a_small_correction_of_the_filter_is_the_linear_kalman_filters():
     E.with_cov = True
     linear = follow(make_estimator("rls"), E).theta
     np.testing.assert_allclose(theta - E.prior, linear - E.prior, rtol=1e-3, atol=1e-9)
+
+
+@pytest.mark.parametrize("compiled", sorted({COMPILED, False}))
+@pytest.mark.parametrize("seed", range(12))
+def test_data_that_no_body_explains_never_leave_the_cone(compiled, seed, monkeypatch):
+    """Weak priors, impossible or changing data: bodies shrink to next to nothing, or grow flat."""
+    monkeypatch.setattr(geometric_stream, "COMPILED", compiled)
+    rng = np.random.default_rng(seed)
+    nb, k = int(rng.integers(1, 4)), int(rng.integers(1, 7))
+    masses, places = 10 ** rng.uniform(-2, 2, nb), rng.normal(size=(nb, 3))
+    prior = np.concatenate([sphere(m, 0.1, c) for m, c in zip(masses, places, strict=True)])
+    truth = -prior if seed % 2 else rng.permutation(prior)
+    rule = (None, {"use": "cusum", "between": "parallel_sum"}, "innovation_test")[seed % 3]
+    est = make_estimator("geometric_stream", gamma=10 ** rng.uniform(-8, 1), forgetting=rule)
+    est.reset(Problem(prior=prior, prior_cov=np.diag((0.3 * np.abs(prior) + 1e-3) ** 2), dt=0.01))
+    for i in range(40):
+        A = rng.normal(size=(k, 10 * nb)) * 10 ** rng.uniform(-1, 1)
+        b = A @ truth + 0.01 * rng.normal(size=k)
+        estimate = est.update(eq=Equation(0.01 * i, A, b, 1e-4 * np.eye(k)))
+        assert np.all(is_consistent(estimate.theta.reshape(-1, 10)))
+    assert np.all(np.isfinite(estimate.covariance()))

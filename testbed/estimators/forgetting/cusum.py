@@ -37,8 +37,9 @@ class Cusum:
         ratio: q > 1: how many times the usual variance of innovations counts as a change.
         false_alarm: Chance of a false alarm a sample; at most, on average.
         keep: Share of the information that outlives a change.
-        patience: Samples that it takes at least, however impossible they are: the sum grows by no
-            more than h/(patience − ½) a sample, so that one outlier is no change.
+        patience: Impossible samples that it takes at least, however impossible they are: the sum
+            grows by no more than h/(patience − ½) a sample, so that one outlier by itself is no
+            change. (An estimate that has taken one in may make good samples look impossible.)
         between: The rule between alarms, as a name or a table; None forgets nothing.
     """
 
