@@ -18,7 +18,8 @@ def report(
         typer.Argument(metavar="DIR...", help="Folders that `testbed run … --out DIR` wrote."),
     ],
     out: Annotated[
-        Path | None, typer.Option(help="The HTML file; default: report.html in the first folder.")
+        Path | None,
+        typer.Option(help="The HTML file; default: DIR/report.html, of several comparison.html."),
     ] = None,
     figures: Annotated[
         Path | None,

@@ -67,8 +67,16 @@ def is_cold() -> bool:
 
 
 @contextmanager
-def compilation(begins: Callable[[], None], ends: Callable[[], None]) -> Iterator[None]:
-    """Call `begins` and `ends` around every kernel that is compiled in here, nested ones too."""
+def compilation(
+    begins: Callable[[], None], ends: Callable[[], None], loading: bool = False
+) -> Iterator[None]:
+    """Call `begins` and `ends` around every kernel that is compiled in here, nested ones too.
+
+    Args:
+        begins: Called before it.
+        ends: Called after it.
+        loading: Also around those that only come from the cache.
+    """
     if _numba is None:
         yield
         return
@@ -81,7 +89,8 @@ def compilation(begins: Callable[[], None], ends: Callable[[], None]) -> Iterato
         def on_end(self, event: Any) -> None:
             ends()
 
-    with event.install_listener("numba:compile", Ends()):
+    kind = "numba:compiler_lock" if loading else "numba:compile"
+    with event.install_listener(kind, Ends()):
         yield
 
 

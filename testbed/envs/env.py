@@ -20,7 +20,7 @@ from testbed.core.types import Truth
 from testbed.envs.actions import make_action
 from testbed.envs.limits import Limits
 from testbed.envs.observations import Float32, Observation
-from testbed.envs.recipe import EDITS, Kitchen
+from testbed.envs.recipe import Kitchen, edits_of
 from testbed.envs.render import Painter, Window, look_of, pose
 from testbed.envs.rewards import make_rewards, prior_error
 from testbed.harness.run import steps_in
@@ -55,7 +55,7 @@ class SessionEnv(gymnasium.Env[Float32, NDArray[np.floating[Any]]]):
 
     def __init__(
         self,
-        scenario: Any,
+        scenario: Any = None,
         *,
         action: str | None = None,
         scale: float | Sequence[float] | None = None,
@@ -76,6 +76,8 @@ class SessionEnv(gymnasium.Env[Float32, NDArray[np.floating[Any]]]):
                 raise BadInput(f"{name} must lie in [1, {_MOST_PIXELS}] pixels, got {pixels!r}")
         self.render_mode, self._size = render_mode, (width, height)
         self._shower: Painter | Window | None = None
+        if scenario is None:
+            raise BadInput('say which scenario: gymnasium.make("testbed/Scenario-v0", scenario=…)')
         self._kitchen = Kitchen(scenario, settings, trust_plugins)
         self._kind, self._scale, self._observe = action, scale, observe
         self._control_hz = control_hz
@@ -118,10 +120,11 @@ class SessionEnv(gymnasium.Env[Float32, NDArray[np.floating[Any]]]):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Float32, dict[str, Any]]:
         """A new episode; what it draws depends on its seed alone, which `info` tells."""
+        edits = edits_of(options)
         super().reset(seed=seed)
         own = int(self.np_random.integers(2**31)) if seed is None else int(seed)
         before = self.session
-        self.session = self._kitchen.session(own, list((options or {}).get(EDITS, ())))
+        self.session = self._kitchen.session(own, edits)
         if self.session is not before:
             self._adopt()
         sample, truth = self.session.reset(own)

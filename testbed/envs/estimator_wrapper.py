@@ -90,6 +90,8 @@ class EstimatorWrapper(Reconfiguring):
         told: dict[str, Any] = {"name": contender.name, "theta": contender.theta.copy()}
         if cov is not None:
             told["cov"] = cov
+        if contender.failed is not None:
+            told["failed"] = contender.failed
         info = {**info, "estimator": told}
         if not self._observe:
             return observation, info

@@ -20,6 +20,18 @@ from testbed.harness.vary import fix_at
 EDITS = "testbed.edits"  # key of reset's options under which wrappers hand their edits down
 
 
+def edits_of(options: Any) -> list[Any]:
+    """What wrappers handed down in reset's options, which have no other use."""
+    if options is None:
+        return []
+    if not isinstance(options, Mapping) or set(options) - {EDITS}:
+        raise BadInput(
+            f"reset takes no options, got {shown(options)}: settings= at gymnasium.make and the "
+            "wrappers of testbed.envs change an environment"
+        )
+    return list(options.get(EDITS, ()))
+
+
 @dataclass
 class Recipe:
     """The data of a scenario, and further estimators.

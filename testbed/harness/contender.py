@@ -121,7 +121,7 @@ class Contender:
             if self.failed:
                 return
             self.info["updates"] += 1
-            if dog.compiled:  # once on a machine, and seconds: no update of this estimator's
+            if dog.compiled:  # once a process, and milliseconds to seconds: nothing of its own
                 cpu = wall = 0
             else:
                 self.watch.add(cpu, wall, self._deadline_ns)

@@ -50,7 +50,7 @@ class History:
         innovation: Norm of the prediction error before each update (n,), NaN without one; the
             scores work it out, many samples at a time.
         cpu_us: CPU time of each update (n,), 0 where there was none to time: no update, or one in
-            which kernels were compiled.
+            which kernels were compiled or loaded.
     """
 
     def __init__(self, t: Column, truth: Column, innovation: Callable[[], list[float]]) -> None:

@@ -68,7 +68,11 @@ def make_regressor(key: str, rig: Rig, named: Mapping[str, Mapping[str, Any]]) -
         )
     except BadInput as error:
         if rig.default_regressor == name:
-            raise
+            if group == "measured":
+                raise
+            raise BadInput(
+                f"{key!r} asks for what the signals {group!r} do not have: {error}"
+            ) from None
         raise BadInput(
             f"regressor {name!r} does not fit the plant {rig.name!r} with signals {group!r}, whose "
             f"own is {rig.default_regressor!r}: {error}"

@@ -6,7 +6,8 @@ main thread of POSIX systems and for code that runs Python now and then; a call 
 compiled code cannot be broken from inside its own process.
 
 Time in which numba compiles does not count: on a busy machine a good estimator's first update would
-look as if it hung. `compiled` says whether the last call was one of those, whose time says nothing.
+look as if it hung. `compiled` says whether in the last call kernels were compiled or fetched from
+the cache, which happens once a process: its time says nothing about the estimator.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class Watchdog:
         self._listening = ExitStack()
 
     def __enter__(self) -> Watchdog:
-        self._listening.enter_context(compilation(self._pause, self._resume))
+        self._listening.enter_context(compilation(self._pause, self._resume, loading=True))
         if self.seconds is not None:
             self._before = signal.signal(signal.SIGALRM, self._bark)
             self._thread = threading.Thread(target=self._watch, daemon=True)

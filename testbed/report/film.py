@@ -16,9 +16,9 @@ import numpy as np
 from testbed.core.errors import BadInput
 from testbed.core.signals import Array
 from testbed.core.types import Sample, Truth
+from testbed.envs.render import pose
 from testbed.report.ellipsoids import shapes
 from testbed.report.offscreen import NO_GRAPHICS, Drawing, graphics_problem
-from testbed.report.robot import to_model
 
 FPS = 25
 _TRUTH, _ESTIMATE = [0.35, 0.75, 0.45, 0.55], [0.95, 0.45, 0.1, 0.6]
@@ -72,14 +72,14 @@ class Film:
         assert truth is not None
         self._next += 1.0 / FPS
         self._t.append(sample.t)
-        self._qpos.append(to_model(truth.clean["q"], session.source))
+        self._qpos.append(pose(session.source))
         estimate = next(iter(session.contenders.values())).theta if self._name else None
         self._theta.append((truth.theta, estimate))
 
     def _start(self, truth: Truth | None, session: Any) -> None:
         look = getattr(session.source, "look", None)
-        if look is None or truth is None or "q" not in truth.clean:
-            raise BadInput("--video needs a simulated robot with joints and a model file")
+        if look is None or truth is None:
+            raise BadInput("--video needs a simulated robot with a model file")
         self._look, self._bodies = Path(look), tuple(session.rig.bodies)
         self._name = next(iter(session.contenders), "")
 

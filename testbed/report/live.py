@@ -6,6 +6,7 @@ testbed run arm_grasp --rerun grasp.rrd     saves; open it later with `rerun gra
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -22,6 +23,8 @@ from testbed.report.robot import to_model
 
 HZ = 50.0  # of the curves; the robot and its ellipsoids are sent half as often
 _TRUTH = (90, 190, 115, 140)
+_SCREENS = ("DISPLAY", "WAYLAND_DISPLAY", "WAYLAND_SOCKET")
+_PATIENCE = 10.0  # s that a viewer may take for what it has not taken in yet
 
 
 class LiveView:
@@ -52,6 +55,12 @@ class LiveView:
     def open(self) -> None:
         """Start the viewer, where the run is not saved instead."""
         if self.file is None:
+            if sys.platform.startswith("linux") and not any(map(os.environ.get, _SCREENS)):
+                # The viewer would end at once, and what is sent to it wait for ever.
+                raise BadInput(
+                    "--rerun: there is no screen to open the viewer on: name a file, "
+                    "--rerun run.rrd, and open that elsewhere"
+                )
             # Beside Python first: an environment that is not activated is not in PATH.
             viewer = shutil.which("rerun", path=str(Path(sys.executable).parent))
             try:
@@ -70,15 +79,16 @@ class LiveView:
             self._curves(truth, session)
             if self._k % 2 == 0:
                 self._bodies(truth, session)
+            self.sent += 1
         except Exception as error:
             self.problem = f"the live view stopped at t = {sample.t:g} s: {error}"
         self._next += 1.0 / HZ
-        self.sent = self._k = self._k + 1
+        self._k += 1
 
     def close(self) -> None:
         """Everything is on its way or in the file."""
         try:
-            self.stream.flush()
+            self.stream.flush(timeout_sec=_PATIENCE)
             self.stream.disconnect()
         except Exception as error:  # a viewer that was closed meanwhile costs nobody the result
             self.problem = self.problem or f"live view: {' '.join(str(error).split())}"

@@ -34,12 +34,14 @@ def write_report(
 
     Args:
         folders: What `testbed run … --out DIR` wrote.
-        out: The HTML file; None is `report.html` in the first folder.
+        out: The HTML file; None is `report.html` in the folder, of several `comparison.html` in
+            the first.
         progress: Called with what is being done.
     """
     if not 1 <= len(folders) <= _MOST:
         raise BadInput(f"a report is about 1 to {_MOST} runs, got {len(folders)}")
-    out = Path(folders[0]) / "report.html" if out is None else Path(out)
+    name = "report.html" if len(folders) == 1 else "comparison.html"
+    out = Path(folders[0]) / name if out is None else Path(out)
     say = progress or (lambda _: None)
     say("reading")
     runs = read_folders(folders)

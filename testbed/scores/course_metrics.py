@@ -99,7 +99,7 @@ def identifiable_error_final(tally: Tally) -> Value:
 @metric("null_space_drift")
 @with_unit("1")
 def null_space_drift(tally: Tally) -> Value:
-    """‖Nᵀ S₀⁻¹ (θ̂ − prior)‖ / √(p − r) at the end, N the directions that no data tell about."""
+    """‖Nᵀ S₀⁻¹ (θ̂ − prior)‖ / √(p − r) at the end, N of no data; a change of θ counts, too."""
     split = _split(tally)
     if split is None or not split[1].shape[1]:
         return None

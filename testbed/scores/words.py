@@ -18,8 +18,10 @@ def excitation_summary(course: Course) -> dict[str, Any]:
         return {"rank": None, "of": size, "kappa": None, "sentence": None}
     rank = course.excitation.subspace()[0].shape[1]
     kappa = course.excitation.condition
-    sentence = f"the data tell more than the prior in {rank} of {size} directions"
-    if rank < size:
+    # A change opens directions that the prior had closed: who rests on what is then another matter.
+    prior = "the prior from before the changes" if course.shifts else "the prior"
+    sentence = f"the data tell more than {prior} in {rank} of {size} directions"
+    if rank < size and not course.shifts:
         sentence += f"; in the other {size - rank} every estimate rests on its prior"
     return {"rank": rank, "of": size, "kappa": kappa, "sentence": sentence}
 

@@ -206,8 +206,13 @@ def test_bad_arguments_are_one_clear_line():
     ):
         with pytest.raises(BadInput, match=word):
             make(**options).reset(seed=0)
+    with pytest.raises(BadInput, match=r"scenario="):
+        gymnasium.make("testbed/Scenario-v0", disable_env_checker=True)
     env = make()
-    env.reset(seed=0)
+    for told in ({"foo": 1}, 3, {"settings": {}}):
+        with pytest.raises(BadInput, match="reset takes no options"):
+            env.unwrapped.reset(options=told)
+    env.reset(seed=0, options={})
     for action in (np.zeros(5), np.full(6, np.nan), "abc", None):
         with pytest.raises(BadInput, match="joint1"):
             env.step(action)

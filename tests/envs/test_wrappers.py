@@ -71,6 +71,7 @@ def test_an_estimator_that_fails_is_told_and_the_episode_goes_on():
     seen, info = env.reset(seed=0)
     seen, _, terminated, _, info = env.step(np.zeros(6))
     assert "no more" in info["failed"]["breaks"]
+    assert info["estimator"]["failed"] == info["failed"]["breaks"]
     assert not terminated
     assert env.observation_space.contains(seen)
 

@@ -85,6 +85,11 @@ def test_an_unknown_group_or_regressor_is_an_unknown_name(port, message):
         Session(make_plant("staubli_arm"), {"w": Watcher(eq=port)})
 
 
+def test_a_group_that_lacks_a_channel_is_named():
+    with pytest.raises(BadInput, match=r"free_body@reference.*'reference' do not have.*'accel'"):
+        Session(make_plant("free_flyer"), {"w": Watcher(eq="@reference")})
+
+
 @pytest.mark.parametrize("inputs", [None, {}, "@measured", 3])
 def test_an_estimator_without_readable_inputs_is_bad_input(inputs):
     watcher = Watcher()

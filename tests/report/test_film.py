@@ -61,6 +61,17 @@ def test_a_film_shows_the_robot_moving(tmp_path):
     assert [p.name for p in film.path.parent.iterdir()] == ["grasp.mp4"]
 
 
+def test_a_body_without_joints_is_filmed_too(tmp_path):
+    film = Film(tmp_path / "flyer.mp4")
+    plant, motion = {"use": "free_flyer"}, {"use": "multisine"}
+    scene = {"title": "flyer", "duration": 1.0, "plant": plant, "excitation": motion}
+    testbed.run(scene, estimators=["rls"], watch=[film])
+    film.write()
+    frames, _ = read_film(film.path)
+    assert len(frames) == FPS + 1
+    assert np.abs(frames[0] - frames[-1]).max(axis=2).mean() > 0.1
+
+
 def test_a_film_must_be_an_mp4(tmp_path):
     for name in ("film", "film.avi", "film.mp4.txt"):
         with pytest.raises(BadInput, match=r"name an \.mp4 file"):

@@ -104,7 +104,7 @@ def test_the_story_is_told(page):
     assert "part (1.2 kg) is attached to payload" in text
     assert "part is released" in text
     assert "must be at most 0.5" in text
-    assert "The data tell more than the prior in" in text
+    assert "The data tell more than the prior from before the changes in" in text
     assert "κ = " in text
     assert "the estimator is the limit" in text
 

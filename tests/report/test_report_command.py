@@ -51,9 +51,11 @@ def test_the_default_place_is_the_runs_own_folder(cli, grasp, copy_of):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("no_picture")
-def test_two_runs_and_figures(cli, grasp, rich):
-    code, out, _ = cli("report", grasp, rich, "--out", "r.html", "--figures", "figs", "--json")
+def test_two_runs_and_figures(cli, grasp, rich, copy_of):
+    one = copy_of(grasp)
+    code, out, _ = cli("report", one, rich, "--figures", "figs", "--json")
     assert code == 0
+    assert json.loads(out)["file"] == str(one / "comparison.html")  # the run's own report stays
     assert {f.rpartition("/")[2] for f in json.loads(out)["figures"]} >= {"errors.svg", "times.pdf"}
 
 
@@ -133,13 +135,14 @@ def test_rerun_saves_from_the_command_line(cli, tmp_path):
 
 def test_rerun_alone_opens_the_viewer(cli, monkeypatch):
     rerun = pytest.importorskip("rerun")
+    monkeypatch.setenv("DISPLAY", ":0")
     opened = []
     monkeypatch.setattr("rerun.spawn", lambda recording, **_: opened.append(recording))
     code, *_ = cli("run", "--rerun", "short.toml")
     assert code == 0
     assert len(opened) == 1
 
-    def gone(stream):
+    def gone(stream, **_):
         raise RuntimeError("connection\nsevered")
 
     monkeypatch.setattr(rerun.RecordingStream, "flush", gone)  # somebody has closed the viewer
@@ -149,10 +152,36 @@ def test_rerun_alone_opens_the_viewer(cli, monkeypatch):
     assert "live view: connection severed" in err
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="others have a screen")
+def test_without_a_screen_no_viewer_is_waited_for(cli, monkeypatch):
+    pytest.importorskip("rerun")
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "WAYLAND_SOCKET"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("rerun.spawn", lambda **_: pytest.fail("it was opened"))
+    code, _, err = cli("run", "--rerun", "short.toml")
+    assert code == 2
+    assert "no screen" in err
+    assert "--rerun run.rrd" in err
+
+
+def test_a_file_that_cannot_be_written_is_not_said_to_be(cli, monkeypatch):
+    rerun = pytest.importorskip("rerun")
+
+    def full(*_):
+        raise RuntimeError("no space left")
+
+    monkeypatch.setattr(rerun.RecordingStream, "save", full)
+    code, _, err = cli("run", "--rerun", "live.rrd", "short.toml")
+    assert code == 0
+    assert "the live view stopped at t = 0 s: no space left" in err
+    assert "written to" not in err
+
+
 def test_the_viewer_beside_python_is_found_without_a_path(monkeypatch, tmp_path):
     from testbed.report.live import LiveView
 
     pytest.importorskip("rerun")
+    monkeypatch.setenv("DISPLAY", ":0")
     asked = {}
     monkeypatch.setenv("PATH", "")
     monkeypatch.setattr("rerun.spawn", lambda **options: asked.update(options))

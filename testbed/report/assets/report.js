@@ -81,19 +81,21 @@
       hoverlabel: { font: { size: 12 }, namelength: 40 }, dragmode: narrow() ? false : "zoom", font: { family: "system-ui, sans-serif" },
       ...more, xaxis: { ...AXIS, ...more.xaxis }, yaxis: { ...AXIS, ...more.yaxis } };
   }
-  const START = Math.min(...D.runs.map((r) => r.start)), END = Math.max(...D.runs.map((r) => r.end));
-  function timeLayout(title, more = {}) {
+  const begin = (runs) => Math.min(...runs.map((r) => r.start)), finish = (runs) => Math.max(...runs.map((r) => r.end));
+  const START = begin(D.runs), END = finish(D.runs);
+  function timeLayout(title, more = {}, runs = D.runs) {
+    const last = finish(runs);
     const shapes = [], marked = new Set();
-    for (const run of D.runs) for (const c of run.changes) {
+    for (const run of runs) for (const c of run.changes) {
       const key = `${c.at}/${c.until}`;
       if (marked.has(key)) continue;
       marked.add(key);
       const common = { xref: "x", yref: "paper", y0: 0, y1: 1, layer: "below" };
-      if (c.until !== null) shapes.push({ ...common, type: "rect", x0: c.at, x1: Math.min(c.until, END), fillcolor: "#8a94a0", opacity: 0.1, line: { width: 0 } });
+      if (c.until !== null) shapes.push({ ...common, type: "rect", x0: c.at, x1: Math.min(c.until, last), fillcolor: "#8a94a0", opacity: 0.1, line: { width: 0 } });
       shapes.push({ ...common, type: "line", x0: c.at, x1: c.at, line: { color: "#8a94a0", width: 1.5, dash: "dot" } });
     }
     return layoutOf(title, { ...more, shapes: [...shapes, ...(more.shapes || [])],
-      xaxis: { range: [START, END], title: { text: "t (s)", font: { size: 11, color: "#5b6670" }, standoff: 2 }, ...more.xaxis } });
+      xaxis: { range: [begin(runs), last], title: { text: "t (s)", font: { size: 11, color: "#5b6670" }, standoff: 2 }, ...more.xaxis } });
   }
   const line = (s, curve, more = {}) => ({ type: "scatter", mode: "lines", name: plain(s.label), x: numbers(curve.t), y: numbers(curve.y),
     line: { color: s.colour, width: 1.6, dash: s.dash }, hovertemplate: "%{y:.4g} at %{x:.4g} s", ...more });
@@ -222,7 +224,7 @@
       const out = (v) => v < low - pad || v > high + pad;
       if (all.some(out) || claimed.some(out)) { yaxis.range = [low - pad, high + pad]; $("cut").hidden = false; }
     }
-    return { data, layout: timeLayout(plain(title), { yaxis }) };
+    return { data, layout: timeLayout(plain(title), { yaxis }, D.runs.filter((run) => column(run) >= 0)) };
   }
   function showParameters() {
     clear($("parameter-plots"));
