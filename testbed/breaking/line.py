@@ -2,7 +2,7 @@
 
     margin ≈ m₀ + gᵀu,     g = Uᵀ(UUᵀ + λ1)⁻¹y         (ridge regression; U the runs, y their gains)
 
-A generation has fewer runs than there are factors, so g is what the least of a slope explains them.
+A generation has fewer runs than there are factors: of all slopes that explain them g is the least.
 """
 
 from __future__ import annotations
